@@ -25,7 +25,7 @@ from benchmarks.problems import load
 from obliqua.data.encoding import QUALITATIVE
 from obliqua.export.certificate import bound_of, certified
 from obliqua.export.computation import Computation
-from obliqua.export.fixed_point import FixedPoint
+from obliqua.export.fixed_point import FixedPointPlan
 from obliqua.tree.layout import NodeKind
 
 NUMBERS = ("double", "float", "int16")
@@ -85,7 +85,7 @@ class Program:
 
 def random_rows(computation: Computation, n: int, rng: np.random.Generator) -> np.ndarray:
     """Rows like those that the trees are about, some with gaps and unknown levels."""
-    plan = FixedPoint.of(computation)
+    plan = FixedPointPlan.of(computation)
     middle, width = plan.offset, (plan.high - plan.low) / 2
     rows = middle + rng.normal(size=(n, len(middle))) * np.where(width > 0, width, 1.0)
     for place, column in enumerate(computation.columns):
@@ -102,9 +102,13 @@ def near_rows(computation: Computation, rows: np.ndarray, rng: np.random.Generat
     tree = computation.part(int(rng.integers(computation.n_trees))).tree
     passes = tree.decision_path(rows).tocsr()
     planes = np.flatnonzero(tree.kind == NodeKind.HYPERPLANE)
+    machines = np.flatnonzero(tree.kind == NodeKind.MACHINE)
     for number in range(len(rows)):
         met = passes.indices[passes.indptr[number] : passes.indptr[number + 1]]
+        tied = met[np.isin(met, machines)]
         met = met[np.isin(met, planes)]
+        if len(tied):
+            _tie(tree, int(rng.choice(tied)), rows[number], rng)
         if not len(met):
             continue
         plane = int(tree.plane_ptr[rng.choice(met)])
@@ -124,6 +128,24 @@ def near_rows(computation: Computation, rows: np.ndarray, rng: np.random.Generat
         if np.isfinite(moved):
             rows[number, column] = moved
     return rows
+
+
+def _tie(tree: Any, node: int, row: np.ndarray, rng: np.random.Generator) -> None:
+    """Move a row until the two best planes of a linear machine are within 1e-12."""
+    if np.isnan(row).any():
+        return
+    normals = np.zeros((int(tree.n_children[node]), len(row)))
+    first = int(tree.plane_ptr[node])
+    for at, normal in enumerate(normals):
+        terms = slice(tree.coef_ptr[first + at], tree.coef_ptr[first + at + 1])
+        normal[tree.coef_idx[terms]] = tree.coef[terms]
+    values = normals @ row - tree.threshold[first : first + len(normals)]
+    second, best = np.argsort(values)[-2:]
+    apart = normals[best] - normals[second]
+    column = int(np.abs(apart).argmax())
+    if apart[column]:
+        row[column] -= (values[best] - values[second]) / apart[column]
+        row[column] *= 1.0 + rng.uniform(-1e-12, 1e-12)
 
 
 def factor(tree: Any, k: int, row: np.ndarray) -> float:
