@@ -178,6 +178,21 @@ def test_only_rows_near_thresholds_may_go_elsewhere(
     np.testing.assert_allclose(answers, expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("combine", ["vote", "mean", "pairs", "sum"])
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_every_last_step_with_many_classes(combine: str, n_trees: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(400, 3)), rng.integers(0, 9, 400)
+    trees = [
+        obliqua.CartClassifier(max_leaf_nodes=12, pruning=None).fit(X[k::3], y[k::3]).tree_
+        for k in range(n_trees)
+    ]
+    model = Model(tuple(trees), combine, Encoding.identity(3), np.arange(9))
+    there = Compiled(_library(obliqua.export_c(model), tmp_path), "tree", model)
+    for row, share, label in zip(X, model.predict_proba(X), model.predict_index(X), strict=True):
+        assert there.answer(row) == (label, share.tolist())
+
+
 def test_the_source_says_how_far_rounding_goes() -> None:
     model, rows = case("one oblique tree")
     for numbers in ("float", "int16"):
@@ -358,7 +373,7 @@ def test_other_arguments_are_refused() -> None:
 def test_a_long_text_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     model, _ = case("forest")
     monkeypatch.setattr("obliqua.export.c._LARGE", 1000)
-    with pytest.warns(CostWarning, match="7 trees with .* nodes takes up to 0 MB"):
+    with pytest.warns(CostWarning, match="7 trees with .* nodes takes about 0 MB"):
         obliqua.export_c(model)
 
 
