@@ -17,6 +17,7 @@ import numpy as np
 from obliqua import export_onnx
 from obliqua.export.certificate import bound_of, certified
 from obliqua.export.computation import Computation
+from obliqua.export.onnx import missing_mark
 from obliqua.tree.layout import NodeKind
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -81,7 +82,9 @@ def onnx_rows(session: Any, computation: Computation, rows: Any) -> dict[str, An
     given = {}
     for one, column, values in zip(inputs, computation.columns, rows.T, strict=True):
         if one.type == "tensor(string)":
-            texts = np.array([*map(str, column.levels), "?? unknown", ""], dtype=object)
+            texts = np.array(
+                [*map(str, column.levels), "?? unknown", missing_mark(column)], object
+            )
             n = len(column.levels)
             code = np.where(np.isnan(values), n + 1, np.where(values < 0, n, values)).astype(int)
             given[one.name] = texts[code][:, None]

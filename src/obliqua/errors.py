@@ -90,7 +90,7 @@ class SpectrumTooLarge(ObliquaError, ValueError):
 
 
 class CastWarning(UserWarning):
-    """Rows reach another leaf in a tree of scikit-learn, which rounds numbers to 32 bits."""
+    """Rows reach another leaf where numbers are rounded to 32 bits, as scikit-learn does it."""
 
 
 class CostWarning(UserWarning):

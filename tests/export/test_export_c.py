@@ -6,6 +6,7 @@ With doubles bit for bit; with other numbers wherever the certificate says so.
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import obliqua
-from export_cases import MAKERS, case
+from export_cases import MAKERS, case, equal_to
 from obliqua.data.encoding import Column, Encoding
 from obliqua.errors import CostWarning
 from obliqua.export.certificate import bound_of, certified
@@ -130,7 +131,7 @@ def test_leaves_and_answers_are_those_of_the_model(
     labels = inner.predict_index(rows) if inner.n_classes else np.zeros(len(rows), dtype=int)
     for row, leaf, answer, label in zip(rows, leaves, answers, labels.tolist(), strict=True):
         assert there.leaves(row) == leaf.tolist()
-        assert there.answer(row) == (label, np.atleast_1d(answer).tolist())
+        assert there.answer(row) == (label, equal_to(inner, np.atleast_1d(answer)))
     if inner.n_classes:
         known = [str(label) for label in inner.classes.tolist()]
         assert there.texts("class_labels", len(known)) == known
@@ -166,7 +167,7 @@ def test_only_rows_near_thresholds_may_go_elsewhere(
     there, inner = Compiled(libraries[numbers], NAMES[name], model), computation.model
     bounds = bound_of("c", numbers, computation)
     certificate = certified(computation, rows, "c", numbers, bounds)
-    assert len(certificate.near) < 0.8 * len(rows)
+    assert len(rows) - len(certificate.near) > 20
     sure = np.delete(rows, certificate.near, axis=0)
     leaves = inner.apply(sure).reshape(len(sure), -1)
     assert [there.leaves(row) for row in sure] == leaves.tolist()
@@ -195,12 +196,14 @@ def test_every_last_step_with_many_classes(combine: str, n_trees: int, tmp_path:
 
 def test_the_source_says_how_far_rounding_goes() -> None:
     model, rows = case("one oblique tree")
+    tree = Computation.of(model).model.trees[0]
     for numbers in ("float", "int16"):
         text = obliqua.export_c(model, numbers=numbers, rows=rows)
         lines = [line.removeprefix(" *").strip() for line in text.splitlines()]
         first = lines.index("The largest differences:") + 1
-        said = [float(one) for one in lines[first].split(", ")]
-        tree = Computation.of(model).model.trees[0]
+        last = lines.index("", first) if "" in lines[first:] else len(lines)
+        numbered = re.findall(r"\d\S*\d|\d", " ".join(lines[first:last]))
+        said = [float(one.rstrip(",")) for one in numbered[: len(tree.threshold)]]
         assert len(said) == len(tree.threshold)
         whole = rows[~np.isnan(rows).any(axis=1)]
         found = obliqua.certify(model, whole, "c", numbers, rows=rows).bound
@@ -372,7 +375,7 @@ def test_other_arguments_are_refused() -> None:
 
 def test_a_long_text_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     model, _ = case("forest")
-    monkeypatch.setattr("obliqua.export.c._LARGE", 1000)
+    monkeypatch.setattr("obliqua.export.cost.LARGE", 1000)
     with pytest.warns(CostWarning, match="7 trees with .* nodes takes about 0 MB"):
         obliqua.export_c(model)
 

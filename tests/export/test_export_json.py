@@ -10,10 +10,11 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import obliqua
-from export_cases import MAKERS, case, equal_to, raw_rows
+from export_cases import MAKERS, case, equal_to, mixed_table, raw_rows
 from obliqua.errors import ModelFileError, TreeError
 from obliqua.explain.contributions import contributions
 from obliqua.export.computation import Computation
+from obliqua.export.self_test import self_test
 from reference.exported import Exported, NoAnswer
 
 
@@ -123,3 +124,23 @@ def test_an_estimator_that_weighs_its_trees_is_refused() -> None:
             export(trees)
     with pytest.raises(TreeError, match="weighs its trees"):
         contributions(trees, X)
+
+
+def test_rows_of_the_self_test_have_whole_codes_and_gaps() -> None:
+    table, labels, _ = mixed_table()
+    table = table.fillna({"age": 50.0, "town": "Aa"})
+    machine = obliqua.LMDTClassifier().fit(table, labels)
+    codes = self_test(Computation.of(machine)).rows[:, 2:4]
+    codes = codes[~np.isnan(codes)]
+    assert (codes == np.floor(codes)).all()
+    X = np.random.default_rng(0).normal(size=(80, 40))
+    forest = obliqua.ObliqueForestClassifier(100, random_state=0).fit(X, X[:, 0] > 0)
+    rows = self_test(Computation.of(forest)).rows
+    assert np.isnan(rows).all(axis=1).any()
+    assert np.isnan(rows[:, 0]).sum() > 1
+
+
+def test_a_number_of_tests_that_makes_no_sense_is_refused() -> None:
+    for export in (obliqua.export_json, obliqua.export_c, obliqua.export_onnx):
+        with pytest.raises(ValueError, match="n_tests"):
+            export(case("one oblique tree")[0], n_tests=-1)

@@ -148,3 +148,62 @@ def test_odd_names_and_labels() -> None:
 def test_a_tree_that_is_one_leaf() -> None:
     tree = obliqua.CartClassifier(random_state=0).fit([[0.0], [1.0]] * 3, ["a"] * 6)
     assert run(session_of(tree), [[5.0]], "x")["label"].tolist() == ["a"]
+
+
+def _split(normal: dict[int, float], threshold: float, n: int = 2, **more: Any) -> obliqua.Tree:
+    builder = TreeBuilder(n, 2)
+    builder.add_split("root", normal, threshold, ["a", "b"], **more)
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    return builder.build()
+
+
+@pytest.mark.filterwarnings("ignore:.*single precision:obliqua.errors.CastWarning")
+def test_numbers_that_are_too_large_spoil_no_other_column() -> None:
+    tree = _split({1: 1.0}, 0.5)
+    found = run(session_of(tree, leaves=True, numbers="float"), [[1e39, 0.0], [-1e39, 1.0]], "ab")
+    assert found["leaves"].ravel().tolist() == [1, 2]
+    tree = _split({0: 1e20}, 5e19, n=1, fill={0: 1e19})
+    found = run(session_of(tree, leaves=True, numbers="float"), [[0.0], [None]], "a")
+    assert found["leaves"].ravel().tolist() == [1, 2]
+
+
+def test_levels_are_compared_as_they_are() -> None:
+    builder = TreeBuilder(1, 2)
+    builder.add_levels("root", 0, [0, 1, 0], ["a", "b"], unseen=0, missing=1)
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    for levels in ((2**24, 2**24 + 1, 5), (2**60, 2**60 + 1, 5), ("", "u", "<missing>")):
+        column = Column("c0", "qualitative", levels)
+        model = Model((builder.build(),), "single", Encoding((column,)), np.arange(2))
+        session = session_of(model, numbers="float")
+        rows: list[list[Any]] = [[level] for level in (*levels, None)]
+        assert run(session, rows, ["c0"])["label"].tolist() == [0, 1, 0, 1]
+
+
+def test_where_there_is_no_answer_no_tree_votes() -> None:
+    trees = (_split({0: 1.0, 1: 1.0}, 0.5, fill={0: 0.0}), _split({0: 1.0}, 0.5, fill={0: 0.0}))
+    model = Model(trees, "vote", Encoding.identity(2), np.arange(2))
+    found = run(session_of(model), [[1.0, None], [None, 1.0]], "ab")
+    assert np.isnan(found["probabilities"]).any(axis=1).tolist() == [True, False]
+    column = Column("q", "qualitative", ("u", "v"))
+    builder = TreeBuilder(1, 2)
+    builder.add_levels("root", 0, [0, 1], ["a", "b"])
+    builder.set_leaf("a", [1, 0])
+    builder.set_leaf("b", [0, 1])
+    model = Model((builder.build(),), "single", Encoding((column,)), np.arange(2))
+    found = run(session_of(model), [[None], ["v"]], "q")
+    assert np.isnan(found["probabilities"]).any(axis=1).tolist() == [True, False]
+
+
+def test_a_graph_without_rows_to_test_says_so() -> None:
+    with pytest.raises(ValueError, match="carries no rows"):
+        obliqua.run_onnx_tests(obliqua.export_onnx(_split({0: 1.0}, 0.5), n_tests=0))
+
+
+def test_linear_leaves_far_from_zero_pass_their_tests() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    X[:, 0] += 1e5
+    model = obliqua.CartRegressor(leaf_model="linear").fit(X, X[:, 0] - 1e5 + (X[:, 1] > 0))
+    assert obliqua.run_onnx_tests(obliqua.export_onnx(model)) > 2

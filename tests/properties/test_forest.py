@@ -116,9 +116,9 @@ def assert_same_bits(found: Any, wanted: Any, name: str = "") -> None:
     np.testing.assert_array_equal(found.view(bits), wanted.view(bits), name)
 
 
-def some_direction(X: Any, y: Any, weights: Any, key: int) -> np.ndarray | None:
-    """A normal of a kind that depends on the key, from all that a node tells."""
-    if key % 5 == 0:
+def some_direction(X: Any, y: Any, weights: Any, depth: int, key: int) -> np.ndarray | None:
+    """A normal of a kind that depends on depth and key, from all that a node tells."""
+    if (key + depth) % 5 == 0:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         off = (np.asarray(weights)[:, None] * (X - X[0])).T @ np.asarray(y).reshape(len(y), -1)

@@ -597,7 +597,8 @@ class Grower:
         rows = self.here
         X = self.values[[row.number for row in rows]][:, columns]
         y = [row.y if self.rules.n_classes else row.values for row in rows]
-        normal = self.directions(X, np.array(y), [row.w for row in rows], mix(stream.state, 0))
+        weights, key = [row.w for row in rows], mix(stream.state, 0)
+        normal = self.directions(X, np.array(y), weights, self.depth, key)
         if normal is None:
             return []
         with np.errstate(over="ignore"):
@@ -650,6 +651,7 @@ class Grower:
 
     def search(self, node: Node, n_oblique: int) -> Candidate | None:
         rules = self.rules
+        self.depth = node.depth
         enough = self.impurity * (1.0 - NO_GAIN)
         stream = Stream(mix(node.key, 1))
         order = iter(stream.columns(self.p))

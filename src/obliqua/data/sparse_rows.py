@@ -146,6 +146,7 @@ def no_sparse(what: str, instead: str = "") -> str:
     """Say that something takes no sparse X, and what to do."""
     return (
         f"{what} takes no sparse matrix as X. {instead}CartClassifier, CartRegressor and the "
-        "forests take it as it is; all others take a few columns, such as scikit-learn's "
-        "TruncatedSVD or SelectKBest makes of it, or X.toarray() if there is memory for that."
+        "forests take it as it is, and HHCartClassifier with max_features; all others take a few "
+        "columns, such as scikit-learn's TruncatedSVD or SelectKBest makes of it, or X.toarray() "
+        "if there is memory for that."
     )

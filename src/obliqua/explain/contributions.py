@@ -237,7 +237,7 @@ def _one_tree(container: Model, tree: Tree) -> Model:
 
 def _check(container: Model) -> None:
     """Raise for answers that are not sums of what nodes say."""
-    if container.combine == "sum" and container.n_classes:
+    if container.adds_up and container.n_classes:
         raise TreeError(
             "The trees of this model are added up to shares, and those below 0 are cut, so that "
             "contributions would not add up to them. Ask about one tree: tree=0 is the first."

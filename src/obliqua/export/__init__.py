@@ -1,4 +1,4 @@
-"""Trees for other readers: as text, as rules, for Graphviz, and as trees of scikit-learn."""
+"""Trees for other readers: text, rules, Graphviz, other languages, trees of scikit-learn."""
 
 from obliqua.export.dot import export_graphviz
 from obliqua.export.rules import (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,7 +17,6 @@ import numpy as np
 
 from obliqua._typing import AnyArray
 from obliqua.data.encoding import QUALITATIVE, Column
-from obliqua.errors import CostWarning
 from obliqua.export.c_code import CODE, DECLARATIONS, TEST, written
 from obliqua.export.c_tables import (
     LEVELS,
@@ -32,6 +30,7 @@ from obliqua.export.c_tables import (
 )
 from obliqua.export.certificate import SINGLE, bound_of, certified
 from obliqua.export.computation import SMALL, Computation
+from obliqua.export.cost import warn_if_large
 from obliqua.export.fixed_point import MOST, FixedPointPlan, line_of, values_at
 from obliqua.export.self_test import SelfTest, answered, self_test
 
@@ -41,7 +40,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MOST_LETTERS = 40  # of a name, so that identifiers differ in their first 63
 _MOST_OF_A_STRING = 4095  # bytes of a literal that every compiler takes
 _SINGLE = 2.0**-24
-_LARGE = 100_000_000  # bytes of text above which the size is said first
 
 
 class _Types(NamedTuple):
@@ -144,14 +142,7 @@ def export_c(
     source = _Source(computation, name, numbers)
     if header:
         return source.header()
-    if (size := _estimated_bytes(computation)) > _LARGE:
-        warnings.warn(
-            f"The C source of {computation.n_trees:,} trees with {computation.size[0]:,} nodes "
-            f"takes about {size / 1e6:,.0f} MB, and several times as much memory while it is "
-            "written. Fewer or smaller trees take less.",
-            CostWarning,
-            stacklevel=2,
-        )
+    warn_if_large(computation, "The C source", _estimated_bytes(computation))
     test = self_test(computation, test_rows, n_tests)
     if numbers == "double":
         return source.source(test, None)
@@ -210,7 +201,7 @@ def _check_name(name: Any) -> None:
     elif "__" in name or name.endswith("_"):
         wrong = "have no two underscores in a row and none at its end, which C++ keeps to itself"
     if wrong:
-        raise ValueError(f"The name of C source must {wrong}; got {name[:60]!r}.")
+        raise ValueError(f"name must {wrong}; got {name[:60]!r}.")
 
 
 class _Source:

@@ -76,6 +76,7 @@ const char *@_level(size_t column, int code);
 
 CODE = """
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(_M_FP_FAST) \\
+    || defined(__RECIPROCAL_MATH__) \\
     || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
 #error "compile without -ffast-math: NaN is a missing value, and sums keep their order"
 #endif

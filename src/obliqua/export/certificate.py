@@ -138,7 +138,7 @@ class Certificate:
                 "does, so all leaves are the same."
             )
         said = (
-            "none is closer to a threshold, so all leaves and classes are the same"
+            "none is closer to a threshold, so all leaves are the same"
             if self.proven
             else f"{_counted(len(self.near))} closer to a threshold and might get another answer"
         )
@@ -183,6 +183,8 @@ def certify(
     150 rows: c (double) computes as the library does, so all leaves are the same.
     """
     computation = Computation.of(model)
+    if format in ("onnx", "sql"):
+        computation.refuse_machines({"onnx": "ONNX", "sql": "SQL"}[format])
     encoded = np.asarray(computation.rows(X), dtype=np.float64)
     plan = FixedPointPlan.of(computation, rows) if numbers == "int16" else None
     bounds = bound_of(format, numbers, computation, plan)

@@ -19,7 +19,6 @@ from obliqua.data.encoding import QUALITATIVE, Column
 from obliqua.export.computation import Computation, Part, raw_value
 from obliqua.export.cost import Bytes, estimated_bytes, warn_if_large
 from obliqua.export.self_test import SelfTest, self_test
-from obliqua.export.text import check_limits
 from obliqua.tree.layout import lengths, pointers, ranges
 from obliqua.tree.tree import Tree
 
@@ -81,7 +80,6 @@ def export_javascript(model: Any, *, test_rows: Any = None, n_tests: int | None 
     >>> [line for line in text.splitlines() if line.startswith("export function")][:2]
     ['export function predict(row) {', 'export function predictProba(row) {']
     """
-    check_limits(n_tests=n_tests)
     computation = Computation.of(model)
     warn_if_large(computation, "A JavaScript module", estimated_bytes(computation, _BYTES))
     test = self_test(computation, test_rows, n_tests)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import QUALITATIVE, Column
-from obliqua.errors import TreeError
+from obliqua.errors import CastWarning, TreeError
 from obliqua.export.certificate import bound_of, certified
 from obliqua.export.computation import Computation, Part
 from obliqua.export.cost import Bytes, estimated_bytes, warn_if_large
@@ -56,7 +58,8 @@ def export_onnx(
 
     A model whose columns are all numeric has one input, ``X``, of shape (n_rows, n_features).
     Otherwise each column is an input of its own, of shape (n_rows, 1), under its name: numbers, or
-    strings for a column of text, in which the empty string is a missing value if it is no level.
+    strings for a column of text, in which the empty string is a missing value (``"<missing>"``,
+    where the empty string is a level).
 
     The outputs have the names and types that scikit-learn's converter gives them without
     `zipmap`: ``label`` and ``probabilities``, or ``variable`` for a regressor.
@@ -87,6 +90,13 @@ def export_onnx(
     TreeError
         If a tree has a linear machine, which ONNX cannot express.
 
+    Warns
+    -----
+    CastWarning
+        If numbers of single precision are too coarse for many rows.
+    CostWarning
+        If the graph will be very large.
+
     See Also
     --------
     run_onnx_tests : Run the self-test.
@@ -112,6 +122,14 @@ def export_onnx(
     bounds = bound_of("onnx", numbers, computation)
     near = certified(computation, test.rows, "onnx", numbers, bounds).near
     # Rows on a threshold may go elsewhere where products are added in another order.
+    if numbers == "float" and 0 < len(test.rows) == len(near):
+        warnings.warn(
+            f"All {len(near)} rows of the self-test lie closer to a threshold than rounding to "
+            "single precision reaches, so that many answers may differ. certify counts those of "
+            "your rows; numbers='double' is more exact.",
+            CastWarning,
+            stacklevel=2,
+        )
     test = answered(computation, np.delete(test.rows, near, axis=0))
     sizes = _sizes(computation, test).tolist()
     kept = zip(tests_of(computation, test), sizes, strict=True)
@@ -120,6 +138,7 @@ def export_onnx(
         "obliqua.version": version("obliqua"),
         "obliqua.numbers": numbers,
         "obliqua.columns": json.dumps([column.name for column in computation.columns]),
+        "obliqua.missing": json.dumps([missing_mark(column) for column in computation.columns]),
         "obliqua.checksum": f"sha256:{hashlib.sha256(to_bytes(computation.model)).hexdigest()}",
         _TESTS: json.dumps(tests, allow_nan=False),
     }
@@ -145,6 +164,8 @@ def run_onnx_tests(model: Any) -> int:
         If onnxruntime is not installed.
     AssertionError
         If a row has another answer; it is named.
+    ValueError
+        If the graph carries no rows.
     """
     runtime = require("onnxruntime", "onnx", "run_onnx_tests")
     data = model.SerializeToString() if hasattr(model, "SerializeToString") else model
@@ -154,7 +175,11 @@ def run_onnx_tests(model: Any) -> int:
         raise ValueError("This graph carries no tests; was it made by export_onnx?")
     tests = json.loads(kept[_TESTS])
     if not tests:
-        return 0
+        raise ValueError(
+            "This graph carries no rows to be tested with: it was made with n_tests=0, or all "
+            "rows lay so close to a threshold that rounding may send them elsewhere; certify "
+            "tells. Export it with numbers='double', or give test_rows."
+        )
     given = onnx_inputs(
         session, [test["row"] for test in tests], json.loads(kept["obliqua.columns"])
     )
@@ -195,10 +220,12 @@ def _sizes(computation: Computation, test: SelfTest) -> FloatArray:
 def onnx_inputs(session: Any, rows: Sequence[Sequence[Any]], names: Sequence[str]) -> Any:
     """Return rows as a session takes them."""
     inputs = session.get_inputs()
+    marks = json.loads(session.get_modelmeta().custom_metadata_map["obliqua.missing"])
     dtype = {"tensor(double)": np.float64, "tensor(float)": np.float32}
     if inputs[0].name == "X":
         numbers = [[np.nan if entry is None else entry for entry in row] for row in rows]
-        return {"X": np.array(numbers, dtype=dtype[inputs[0].type]).reshape(-1, len(names))}
+        with np.errstate(over="ignore"):
+            return {"X": np.array(numbers, dtype[inputs[0].type]).reshape(-1, len(names))}
     given: dict[str, AnyArray] = {}
     for one in inputs:
         place = (
@@ -206,7 +233,7 @@ def onnx_inputs(session: Any, rows: Sequence[Sequence[Any]], names: Sequence[str
         )
         column = [row[place] for row in rows]
         if one.type == "tensor(string)":
-            texts = ["" if entry is None else text_of(entry) for entry in column]
+            texts = [marks[place] if entry is None else text_of(entry) for entry in column]
             given[one.name] = np.array(texts, dtype=object)[:, None]
         else:
             entries = [np.nan if entry is None else float(entry) for entry in column]
@@ -402,8 +429,7 @@ class _OnnxWriter:
                     "cannot tell apart. Make them text before fitting."
                 )
             codes = list(range(len(keys)))
-            if "" not in keys:  # it stands for what is missing
-                keys, codes = [*keys, ""], [*codes, gone]
+            keys, codes = [*keys, missing_mark(column)], [*codes, gone]
             found = graph.add(
                 "LabelEncoder",
                 name,
@@ -804,6 +830,13 @@ def _labels(classes: AnyArray) -> AnyArray:
     return classes.astype(
         {"i": np.int64, "u": np.int64, "b": np.bool_}.get(classes.dtype.kind, np.float64)
     )
+
+
+def missing_mark(column: Column) -> str:
+    """Return the text that stands for a missing value in a column of text."""
+    known = {text_of(level) for level in column.levels}
+    marks = chain(("",), ("<missing>" + "!" * n for n in range(len(known) + 1)))
+    return next(mark for mark in marks if mark not in known)
 
 
 def _all_doubles(column: Column) -> bool:

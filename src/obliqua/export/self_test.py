@@ -16,6 +16,7 @@ import numpy as np
 from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.data.encoding import QUALITATIVE
 from obliqua.export.computation import Computation
+from obliqua.export.text import check_limits
 from obliqua.tree.layout import MissingSide, NodeKind
 from obliqua.tree.tree import Tree
 
@@ -53,6 +54,7 @@ class SelfTest:
 
 def self_test(computation: Computation, X: Any = None, most: int | None = None) -> SelfTest:
     """Return rows, those of a user or made of the trees, with the model's answers."""
+    check_limits(n_tests=most)
     limit = most
     if limit is None:
         limit = MOST_ROWS if computation.n_trees == 1 else MOST_ROWS_OF_SEVERAL
@@ -108,7 +110,13 @@ def _made_rows(computation: Computation, most: int) -> FloatArray:
     rows = _sound(np.array(found), computation)
     for tree in trees:  # without those to which the model has no answer
         rows = rows[tree._walker.apply(rows) >= 0]
-    return np.unique(rows, axis=0)[:most] if len(rows) > most else rows
+    rows = rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
+    # Those with gaps and unknown levels come first, and stay.
+    first = min(len(rows), 1 + most // 4)
+    others = rows[first:]
+    if len(others) > most - first:
+        others = others[np.linspace(0, len(others) - 1, most - first).astype(np.int64)]
+    return np.concatenate([rows[:first], others])
 
 
 def _base(trees: list[Tree], n_columns: int) -> FloatArray:
@@ -127,7 +135,7 @@ def _sound(rows: FloatArray, computation: Computation) -> FloatArray:
         if column.kind == QUALITATIVE:
             codes = rows[:, place]
             lowest = 0.0 if column.others else -1.0
-            inside = (codes >= lowest) & (codes < len(column.levels))
+            inside = (codes >= lowest) & (codes < len(column.levels)) & (codes == np.floor(codes))
             rows = rows[inside | np.isnan(codes)]
     return rows
 
@@ -293,7 +301,8 @@ def _put_first(tree: Tree, node: int, branch: int, row: FloatArray, beyond: floa
     normals = np.zeros((int(tree.n_children[node]), len(row)))
     for at in range(len(normals)):
         part = _terms_of(tree, first + at)
-        normals[at, tree.coef_idx[part]] = tree.coef[part]
+        numeric = np.diff(tree.table_ptr[part.start : part.stop + 1]) == 0
+        normals[at, tree.coef_idx[part][numeric]] = tree.coef[part][numeric]
     row[np.isnan(row)] = 0.0
     planes = range(first, first + len(normals))
     values = np.array([float(_terms(tree, q, row).sum()) - tree.threshold[q] for q in planes])

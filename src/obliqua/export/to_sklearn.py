@@ -18,7 +18,7 @@ from obliqua.tree.layout import KIND_NAMES, NodeKind
 from obliqua.tree.model import Model
 from obliqua.tree.tree import UNDEFINED, Tree
 from obliqua.words.question import missing_branch
-from obliqua.words.subject import container_of, subject_of
+from obliqua.words.subject import container_of, predicting, subject_of
 
 __all__ = ["differing_rows", "to_sklearn"]
 
@@ -174,10 +174,10 @@ def _warn_of(rows: Int64Array) -> None:
 
 def _members(model: Any, tree: int | None) -> tuple[Sequence[Tree], Model]:
     """Return the trees that are converted; raise if they cannot be."""
-    container, _ = container_of(model)
+    container, _ = predicting(model) if tree is None else container_of(model)
     if tree is None and (container.combine == "mean" or len(container.trees) == 1):
         members: Sequence[Tree] = container.trees
-        adds = container.combine == "sum" and container.n_classes
+        adds = container.adds_up and container.n_classes
         if container.combine == "vote" or adds:
             raise _not_combined(container)
     elif tree is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -17,11 +17,15 @@ import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.encoding import Encoding
+from obliqua.data.sparse_rows import SparseRows
 from obliqua.data.target import Numbers
 from obliqua.errors import TreeError
 from obliqua.tree.layout import MissingSide
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
+
+#: The most entries of sparse rows that are made dense to be explained.
+MOST_DENSE = 200_000_000
 
 
 @runtime_checkable
@@ -328,8 +332,21 @@ def container_of(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
     if isinstance(model, Model):
         return model, model.rows
     if isinstance(model, FittedTrees) and isinstance(model.model_, Model):
-        return model.model_, model._check_rows
+        return model.model_, partial(_dense_rows, model._check_rows)
     raise _not_readable(model)
+
+
+def _dense_rows(check: Callable[[Any], AnyArray], X: Any) -> AnyArray:
+    """Return rows as an array; what readers are asked about are few, also if they are sparse."""
+    rows: Any = check(X)
+    if not isinstance(rows, SparseRows):
+        return np.asarray(rows)
+    if rows.shape[0] * rows.shape[1] > MOST_DENSE:
+        raise ValueError(
+            f"X is sparse, and {rows.shape[0]:,} rows of {rows.shape[1]:,} columns are too many "
+            "to be made dense for this. Give fewer rows."
+        )
+    return rows.dense(np.arange(rows.shape[1]))
 
 
 def predicting(model: Any) -> tuple[Model, Callable[[Any], AnyArray]]:
