@@ -24,7 +24,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-forests reproduce experiments reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-exports bench-forests reproduce experiments reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 LONGER = --jobs -1 --resume --out results/experiments
@@ -94,6 +94,10 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.regression --quick
 	@$(RUN) -m benchmarks.defaults --quick
 	@$(RUN) -m benchmarks.forests --quick
+	@$(RUN) -m benchmarks.exports_c --random 2000 --near 500 --only differences
+	@$(RUN) -m benchmarks.exports_javascript --quick --no-speed
+	@$(RUN) -m benchmarks.exports_onnx --quick
+	@$(RUN) -m benchmarks.exports_sql --rows 500 --near 100
 
 reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
 	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all claims --jobs -1 --resume)
@@ -138,6 +142,13 @@ bench-regression: $(VENV)/.package $(VENV)/.peers ## regression trees on sixteen
 
 bench-defaults: $(VENV)/.package $(VENV)/.group-test ## which tree is the default, and how far a seed decides
 	@$(RUN) -m benchmarks.defaults $(ARGS)
+
+bench-exports: $(VENV)/.package $(VENV)/.group-test ## leaves and speed of exported models: C, JavaScript, ONNX, SQL
+	@$(RUN) -m benchmarks.exports_c
+	@$(RUN) -m benchmarks.exports_javascript
+	@$(RUN) -m benchmarks.exports_onnx
+	@$(RUN) -m benchmarks.exports_sql
+	@$(RUN) -m benchmarks.exports_sql --speed
 
 bench-forests: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## oblique forests beside other libraries: accuracy, time, memory
 	@$(RUN) -m benchmarks.forests $(ARGS)

@@ -376,7 +376,7 @@ def test_other_arguments_are_refused() -> None:
 def test_a_long_text_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     model, _ = case("forest")
     monkeypatch.setattr("obliqua.export.cost.LARGE", 1000)
-    with pytest.warns(CostWarning, match="7 trees with .* nodes takes about 0 MB"):
+    with pytest.warns(CostWarning, match="7 trees with .* nodes takes about 0.0 MB"):
         obliqua.export_c(model)
 
 

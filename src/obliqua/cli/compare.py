@@ -166,10 +166,12 @@ def title_of(table: NamedTable, target: str, result: CompareResult, X: Features)
     named = ", ".join(f"{count} {kind}" for kind, count in found if count)
     kinds = f" ({named})" if named else ""
     missing = sum(X.missing().values())
-    gaps = f", {counted(missing, 'missing cell')}" if missing else ""
+    drawn = result.n_rows < table.frame.height
+    rows = f"{result.n_rows:,} of {table.frame.height:,}" if drawn else f"{result.n_rows:,}"
+    gaps = f", {counted(missing, 'missing cell')}{' in all' if drawn else ''}" if missing else ""
     classes = f"{result.n_classes} classes"
     return (
-        f"{shown(f'{table.source}, target {target}')}: {result.n_rows:,} rows, "
+        f"{shown(f'{table.source}, target {target}')}: {rows} rows, "
         f"{counted(result.n_features, 'feature')}{kinds}, "
         f"{classes if result.n_classes else 'numbers to learn'}{gaps}"
     )

@@ -70,6 +70,11 @@ def _in_python(path: Path, given: dict[str, Any]) -> str:
     return f"python -c {shlex.quote(f'import obliqua; obliqua.from_json(open({name}).read())')}"
 
 
+def _in_onnxruntime(path: Path, given: dict[str, Any]) -> str:
+    name = json.dumps(str(path), ensure_ascii=False)
+    return f"python -c {shlex.quote(f'import obliqua; print(obliqua.run_onnx_tests({name}))')}"
+
+
 FORMATS = {
     "c": Format(
         "C99", (".c", ".h"), "obliqua.export.c", ("name", "header", "numbers"), self_test=_in_c
@@ -78,7 +83,9 @@ FORMATS = {
         "a JavaScript module", (".mjs", ".js"), "obliqua.export.javascript", self_test=_in_node
     ),
     "json": Format("JSON", (".json",), "obliqua.estimators.files", self_test=_in_python),
-    "onnx": Format("an ONNX model", (".onnx",), "obliqua.export.onnx", ("numbers",)),
+    "onnx": Format(
+        "an ONNX model", (".onnx",), "obliqua.export.onnx", ("numbers",), self_test=_in_onnxruntime
+    ),
     "sql": Format("a SELECT statement", (".sql",), "obliqua.export.sql", ("dialect", "table")),
 }
 
@@ -116,7 +123,11 @@ FORMATS = {
 )
 @click.option("--name", metavar="NAME", help="C: what the names of functions start with.")
 @click.option("--header", is_flag=True, help="C: write the header, not the code.")
-@click.option("--numbers", metavar="TYPE", help="C, ONNX: what is computed with: double or float.")
+@click.option(
+    "--numbers",
+    metavar="TYPE",
+    help="What is computed with: double, float (C and ONNX) or int16 (C).",
+)
 @click.option("--dialect", metavar="NAME", help="SQL: whose, as sqlite, postgresql or duckdb.")
 @click.option("--table", metavar="NAME", help="SQL: the table that is selected from.")
 @shared.missing_option
@@ -185,6 +196,7 @@ def _check_options(name: str, given: dict[str, Any]) -> None:
         from obliqua.export.certificate import ARITHMETICS
 
         known = [numbers for form, numbers in ARITHMETICS if form == name]
+        known += ["int16"] if name == "c" else []
         if given["numbers"] not in known:
             raise click.UsageError(
                 f"--numbers: {name} computes with {' or '.join(known)}; got {given['numbers']!r}."
