@@ -13,7 +13,7 @@ from obliqua.select.methods import METHODS
 
 def test_the_commands() -> None:
     names = "fit predict show compare advise distil export demo reproduce"
-    assert names.split() == COMMANDS
+    assert names.split() == list(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -165,15 +165,15 @@ def is_ensemble(given: Any) -> bool:
 
 def _of_ours(fitted: TreesClassifier) -> Ensemble:
     model = fitted.model_
+    if model.combine == "sum":
+        raise TypeError(
+            f"{type(fitted).__name__} has {len(model.trees)} trees that are added up, and its "
+            "prediction is no mean or vote of theirs. Give one with n_trees=1, or its teacher."
+        )
     if not getattr(fitted, "_plain_vote", True):
         raise TypeError(
             f"{type(fitted).__name__} is itself made of an ensemble. Give that ensemble: its "
             "estimator."
-        )
-    if model.adds_up:
-        raise TypeError(
-            f"{type(fitted).__name__} has {len(model.trees)} trees that are added up, and its "
-            "prediction is no mean or vote of theirs. Give one with n_trees=1, or its teacher."
         )
     if model.combine == "pairs":
         raise TypeError(

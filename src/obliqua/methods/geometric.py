@@ -158,7 +158,8 @@ class _Sides:
             yield holding
             return
         one, other = (_largest_ratio(*pair) for pair in ((others, mine), (mine, others)))
-        one, other = (plane / self.length(plane) for plane in (one, other))
+        with np.errstate(divide="ignore", invalid="ignore"):  # a plane may have no normal
+            one, other = (plane / self.length(plane) for plane in (one, other))
         if not (np.isfinite(one).all() and np.isfinite(other).all()):
             return
         for plane in (one + other, one - other):
