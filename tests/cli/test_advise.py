@@ -134,7 +134,7 @@ def test_large_tables_are_drawn_from(run: Run, data: Path) -> None:
     assert "of 300 rows were drawn, each class with its share; --max-rows says" in result.stderr
     assert json.loads(run(*QUICK, "--max-rows", "60", "--json").stdout)["n_rows"] <= 61
     few = run(*QUICK, "--max-rows", "3")
-    assert few.stdout.startswith("data.csv, target y: 20 rows")
+    assert few.stdout.startswith("data.csv, target y: 20 of 300 rows")
     assert (
         "20 of 300 rows were drawn, each class with its share, but at least 10 of a class, or "
         "all if it has fewer; --max-rows is 3."
