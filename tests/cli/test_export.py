@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -188,3 +190,11 @@ def test_rows_without_gaps_are_the_same_from_a_table(run: Run, model: Path) -> N
     run("export", "m.obliqua", "-o", "t.json", "--test-rows", "data.csv", "--tests", "1000")
     rows = [test["row"] for test in json.loads(Path("t.json").read_text())["tests"]]
     assert np.array_equal(rows, pl.read_csv("data.csv")["a", "b", "c"].to_numpy())
+
+
+def test_the_query_that_tests_itself(run: Run, model: Path) -> None:
+    run("export", "m.obliqua", "-o", "t.sql", "--self-test")
+    with closing(sqlite3.connect(":memory:")) as database:
+        assert database.execute(Path("t.sql").read_text()).fetchone() == (0,)
+    done = run("export", "m.obliqua", "-o", "t.sql", "--tests", "3", code=2)
+    assert "add --self-test" in " ".join(done.stderr.split())

@@ -386,3 +386,10 @@ def test_without_rows_there_is_no_self_test(tmp_path: Path) -> None:
     command = ["gcc", "-DTREE_SELFTEST", "-c", "model.c"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert "written without rows for a self-test" in run.stderr
+
+
+def test_numbers_that_are_too_coarse_are_warned_of() -> None:
+    X = 1.7e9 + np.arange(40.0)[:, None] % 20
+    tree = obliqua.CartClassifier().fit(X, X[:, 0] > 1.7e9 + 10)
+    with pytest.warns(obliqua.errors.CastWarning, match="rounding to"):
+        obliqua.export_c(tree, numbers="float")

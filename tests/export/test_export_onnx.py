@@ -207,3 +207,12 @@ def test_linear_leaves_far_from_zero_pass_their_tests() -> None:
     X[:, 0] += 1e5
     model = obliqua.CartRegressor(leaf_model="linear").fit(X, X[:, 0] - 1e5 + (X[:, 1] > 0))
     assert obliqua.run_onnx_tests(obliqua.export_onnx(model)) > 2
+
+
+def test_only_names_that_cannot_be_inputs_are_written_otherwise() -> None:
+    columns = (Column("a", "qualitative", ("u",)), Column("label"), Column("x"))
+    model = Model((_split({1: 1.0}, 0.5, n=3),), "single", Encoding(columns), np.arange(2))
+    names = [one.name for one in session_of(model).get_inputs()]
+    assert names == ["a", "'label'#1", "x"]
+    found = run(session_of(model), [["u", 1.0, 0.0]], ["a", "label", "x"])
+    assert found["label"].tolist() == [1]

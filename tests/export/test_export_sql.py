@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import obliqua
@@ -526,3 +527,11 @@ def test_a_table_may_have_the_name_of_a_query(databases: Databases) -> None:
     database.execute("INSERT INTO obliqua_entries VALUES (1, 2)")
     assert database.execute(query).fetchall() == [("b", 0.0, 1.0)]
     database.close()
+
+
+def test_a_column_that_is_called_as_the_order_needs_another_one() -> None:
+    X = pd.DataFrame({"rowid": np.arange(40.0) % 7, "b": np.arange(40.0) * 3 % 40})
+    tree = obliqua.CartClassifier().fit(X, X["b"] > 20)
+    with pytest.raises(ValueError, match="order must be said"):
+        obliqua.export_sql(tree, "duckdb")
+    assert "ORDER BY" not in obliqua.export_sql(tree, "duckdb", order=())

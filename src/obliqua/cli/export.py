@@ -86,7 +86,9 @@ FORMATS = {
     "onnx": Format(
         "an ONNX model", (".onnx",), "obliqua.export.onnx", ("numbers",), self_test=_in_onnxruntime
     ),
-    "sql": Format("a SELECT statement", (".sql",), "obliqua.export.sql", ("dialect", "table")),
+    "sql": Format(
+        "a SELECT statement", (".sql",), "obliqua.export.sql", ("dialect", "table", "self_test")
+    ),
 }
 
 
@@ -130,6 +132,11 @@ FORMATS = {
 )
 @click.option("--dialect", metavar="NAME", help="SQL: whose, as sqlite, postgresql or duckdb.")
 @click.option("--table", metavar="NAME", help="SQL: the table that is selected from.")
+@click.option(
+    "--self-test",
+    is_flag=True,
+    help="SQL: write the query that tests itself instead; it gives how many rows differ.",
+)
 @shared.missing_option
 @shared.dates_option
 @shared.delimiter_option
@@ -138,7 +145,7 @@ def export(model: str, output: str, **given: Any) -> None:
 
     It runs without obliqua: as C, JavaScript, JSON, ONNX or SQL. MODEL is a file that
     `obliqua fit` has made. What is written has rows with their answers in it, and a way to test
-    itself where it runs.
+    itself where it runs; that of SQL is a query of its own, --self-test.
     """
     name = given["form"] or _format_of(output)
     form = FORMATS[name]
@@ -180,10 +187,18 @@ def _format_of(output: str) -> str:
 
 def _check_options(name: str, given: dict[str, Any]) -> None:
     """Refuse options that a format does not have."""
-    for option in ("name", "header", "numbers", "dialect", "table"):
+    for option in ("name", "header", "numbers", "dialect", "table", "self_test"):
         users = [other for other, form in FORMATS.items() if option in form.options]
         if given[option] and name not in users:
-            raise click.UsageError(f"--{option} is for {' and '.join(users)}; this is {name}.")
+            said = option.replace("_", "-")
+            raise click.UsageError(f"--{said} is for {' and '.join(users)}; this is {name}.")
+    if name == "sql" and not given["self_test"]:
+        for option in ("tests", "test_rows"):
+            if given[option] is not None:
+                raise click.UsageError(
+                    f"--{option.replace('_', '-')} is for the query that tests itself: add "
+                    "--self-test."
+                )
     if given["test_rows"] is None:
         for option in ("missing", "dates", "delimiter"):
             if given[option]:

@@ -28,7 +28,7 @@ from obliqua.export.c_tables import (
     most_multiplications,
     tables_of,
 )
-from obliqua.export.certificate import SINGLE, bound_of, certified
+from obliqua.export.certificate import SINGLE, bound_of, certified, warn_if_all_near
 from obliqua.export.computation import SMALL, Computation
 from obliqua.export.cost import warn_if_large
 from obliqua.export.fixed_point import MOST, FixedPointPlan, line_of, values_at
@@ -374,6 +374,7 @@ class _Source:
         """Return the rows whose leaves rounding cannot change, and how many others there are."""
         bounds = bound_of("c", self.numbers, self.computation, plan)
         near = certified(self.computation, test.rows, "c", self.numbers, bounds).near
+        warn_if_all_near(len(test.rows), near, self.numbers)
         kept = np.delete(test.rows, near, axis=0)
         return answered(self.computation, kept), len(near)
 
@@ -478,7 +479,8 @@ class _Source:
         if not len(test.rows):
             return (
                 f"#ifdef {capitals}_SELFTEST\n"
-                f'#error "this file was written without rows for a self-test"\n'
+                '#error "this file was written without rows for a self-test: none was wanted, or '
+                'all were too close to a threshold"\n'
                 "#endif\n"
             )
         arrays = [

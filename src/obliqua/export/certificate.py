@@ -8,6 +8,7 @@ than that from every threshold on its path reaches the same leaves: that is a pr
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import BoolArray, FloatArray, Int64Array
+from obliqua.errors import CastWarning
 from obliqua.export.computation import Computation
 from obliqua.export.fixed_point import FixedPointPlan
 from obliqua.tree.layout import NodeKind
@@ -299,6 +301,18 @@ def _close_sums(computation: Computation, rows: FloatArray, unit: float) -> Bool
     if sums.shape[1] < 2:
         return np.zeros(len(rows), dtype=bool)
     return np.asarray(ordered[:, -1] - ordered[:, -2] <= 2.0 * off)
+
+
+def warn_if_all_near(n_rows: int, near: Int64Array, numbers: str) -> None:
+    """Warn if no row of a self-test is far enough from thresholds to be tested."""
+    if numbers != "double" and 0 < n_rows == len(near):
+        warnings.warn(
+            f"All {n_rows} rows of the self-test lie closer to a threshold than rounding to "
+            f"{numbers} reaches, so that many answers may differ. certify counts those of your "
+            "rows; numbers='double' is more exact.",
+            CastWarning,
+            stacklevel=3,
+        )
 
 
 def _counted(n: int) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -22,8 +21,8 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import QUALITATIVE, Column
-from obliqua.errors import CastWarning, TreeError
-from obliqua.export.certificate import bound_of, certified
+from obliqua.errors import TreeError
+from obliqua.export.certificate import bound_of, certified, warn_if_all_near
 from obliqua.export.computation import Computation, Part
 from obliqua.export.cost import Bytes, estimated_bytes, warn_if_large
 from obliqua.export.json import tests_of
@@ -107,7 +106,7 @@ def export_onnx(
     The products are added in an order of the runtime's own. `certify` with the format ``"onnx"``
     counts the rows that are so close to a threshold that this may matter: for onnxruntime on a
     CPU, whose numbers are IEEE's. A row with a missing value for which the model has nothing gets
-    NaN for its shares; ONNX knows no errors. Infinite numbers count as the largest ones.
+    NaN for its shares; ONNX knows no errors.
     """
     if numbers not in _NUMBERS:
         raise ValueError(f"numbers must be 'double' or 'float'; got {numbers!r}.")
@@ -122,14 +121,7 @@ def export_onnx(
     bounds = bound_of("onnx", numbers, computation)
     near = certified(computation, test.rows, "onnx", numbers, bounds).near
     # Rows on a threshold may go elsewhere where products are added in another order.
-    if numbers == "float" and 0 < len(test.rows) == len(near):
-        warnings.warn(
-            f"All {len(near)} rows of the self-test lie closer to a threshold than rounding to "
-            "single precision reaches, so that many answers may differ. certify counts those of "
-            "your rows; numbers='double' is more exact.",
-            CastWarning,
-            stacklevel=2,
-        )
+    warn_if_all_near(len(test.rows), near, numbers)
     test = answered(computation, np.delete(test.rows, near, axis=0))
     sizes = _sizes(computation, test).tolist()
     kept = zip(tests_of(computation, test), sizes, strict=True)
@@ -850,8 +842,10 @@ def _all_doubles(column: Column) -> bool:
 def input_names(columns: Sequence[Column]) -> list[str]:
     """Return names for inputs: those of the columns, numbered if they cannot be told apart."""
     names = [column.name for column in columns]
-    plain = all(name and name.isprintable() and "#" not in name for name in names)
     taken = {"label", "probabilities", "variable", "leaves", "X"}
-    if plain and len(set(names)) == len(names) and not taken.intersection(names):
-        return names
-    return [f"{name!r}#{place}" for place, name in enumerate(names)]
+
+    def plain(name: str) -> bool:
+        once = names.count(name) == 1 and name not in taken
+        return bool(name) and name.isprintable() and "#" not in name and once
+
+    return [name if plain(name) else f"{name!r}#{place}" for place, name in enumerate(names)]

@@ -288,8 +288,8 @@ def _move(
     aim = float(tree.threshold[plane]) + (1.0 if branch else -1.0) * _ASIDE * beyond * float(width)
     # Columns that vary more move more.
     known = tree.spread[part][free]
-    weight = np.where(np.isfinite(known) & (known > 0), known, 1.0) ** 2 * coef
     with np.errstate(all="ignore"):
+        weight = np.where(np.isfinite(known) & (known > 0), known, 1.0) ** 2 * coef
         step = (aim - float(terms.sum())) * weight / float((weight * coef).sum())
     if np.isfinite(step).all():
         row[columns] += step

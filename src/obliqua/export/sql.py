@@ -195,6 +195,11 @@ def _source_of(
     if isinstance(keep, str):
         raise ValueError(f"keep must be a sequence of names; got the text {keep!r:.80}.")
     dialect.unlike(keep)
+    if order is None and any(name.casefold() == dialect.place for name in names):
+        raise ValueError(
+            f"order must be said: by default rows come in the order of {dialect.place}, and the "
+            "model has a column of this name. Name columns to order by, or give order=()."
+        )
     if order is None:
         order_by = [dialect.place] if dialect.place else []
     else:
