@@ -127,11 +127,15 @@ def speed(model: Any, rows: Any, repeats: int) -> tuple[float, float]:
     session = onnxruntime.InferenceSession(
         proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    given = onnx_rows(session, computation, rows)
+    # The values of all splits are there at once: 8 bytes for each row and split.
+    parts = [onnx_rows(session, computation, rows[k : k + 500]) for k in range(0, len(rows), 500)]
     least = [np.inf, np.inf]
     for _ in range(repeats):
         for at, run in enumerate(
-            (lambda: computation.model.predict_proba(rows), lambda: session.run(None, given))
+            (
+                lambda: computation.model.predict_proba(rows),
+                lambda: [session.run(None, part) for part in parts],
+            )
         ):
             began = time.process_time()
             run()
