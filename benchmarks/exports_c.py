@@ -21,12 +21,10 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 import obliqua
+from benchmarks.exported_rows import near_rows, random_rows
 from benchmarks.problems import load
-from obliqua.data.encoding import QUALITATIVE
 from obliqua.export.certificate import bound_of, certified
 from obliqua.export.computation import Computation
-from obliqua.export.fixed_point import FixedPointPlan
-from obliqua.tree.layout import NodeKind
 
 NUMBERS = ("double", "float", "int16")
 CHUNK = 50_000
@@ -83,81 +81,6 @@ class Program:
 # --- leaves that differ ------------------------------------------------------------------------
 
 
-def random_rows(computation: Computation, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows like those that the trees are about, some with gaps and unknown levels."""
-    plan = FixedPointPlan.of(computation)
-    middle, width = plan.offset, (plan.high - plan.low) / 2
-    rows = middle + rng.normal(size=(n, len(middle))) * np.where(width > 0, width, 1.0)
-    for place, column in enumerate(computation.columns):
-        if column.kind == QUALITATIVE:
-            rows[:, place] = rng.integers(-1 + column.others, len(column.levels), n)
-    if computation.model.takes_missing:
-        rows[rng.random(rows.shape) < 0.03] = np.nan
-    return rows
-
-
-def near_rows(computation: Computation, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Rows moved along one column until they are within 1e-12 of a threshold that they met."""
-    rows = rows.copy()
-    tree = computation.part(int(rng.integers(computation.n_trees))).tree
-    passes = tree.decision_path(rows).tocsr()
-    planes = np.flatnonzero(tree.kind == NodeKind.HYPERPLANE)
-    machines = np.flatnonzero(tree.kind == NodeKind.MACHINE)
-    for number in range(len(rows)):
-        met = passes.indices[passes.indptr[number] : passes.indptr[number + 1]]
-        tied = met[np.isin(met, machines)]
-        met = met[np.isin(met, planes)]
-        if len(tied):
-            _tie(tree, int(rng.choice(tied)), rows[number], rng)
-        if not len(met):
-            continue
-        plane = int(tree.plane_ptr[rng.choice(met)])
-        terms = np.arange(tree.coef_ptr[plane], tree.coef_ptr[plane + 1])
-        free = terms[np.diff(tree.table_ptr)[terms] == 0]
-        free = free[~np.isnan(rows[number, tree.coef_idx[free]])]
-        if not len(free) or not tree.coef[free].any():
-            continue
-        k = int(free[np.abs(tree.coef[free]).argmax()])
-        column = int(tree.coef_idx[k])
-        factors = np.array([factor(tree, one, rows[number]) for one in terms.tolist()])
-        with np.errstate(all="ignore"):
-            products = tree.coef[terms] * factors
-            rest = products.sum() - tree.coef[k] * rows[number, column]
-            moved = (tree.threshold[plane] - rest) / tree.coef[k]
-            moved *= 1.0 + rng.uniform(-1e-12, 1e-12)
-        if np.isfinite(moved):
-            rows[number, column] = moved
-    return rows
-
-
-def _tie(tree: Any, node: int, row: np.ndarray, rng: np.random.Generator) -> None:
-    """Move a row until the two best planes of a linear machine are within 1e-12."""
-    if np.isnan(row).any():
-        return
-    normals = np.zeros((int(tree.n_children[node]), len(row)))
-    first = int(tree.plane_ptr[node])
-    for at, normal in enumerate(normals):
-        terms = slice(tree.coef_ptr[first + at], tree.coef_ptr[first + at + 1])
-        normal[tree.coef_idx[terms]] = tree.coef[terms]
-    values = normals @ row - tree.threshold[first : first + len(normals)]
-    second, best = np.argsort(values)[-2:]
-    apart = normals[best] - normals[second]
-    column = int(np.abs(apart).argmax())
-    if apart[column]:
-        row[column] -= (values[best] - values[second]) / apart[column]
-        row[column] *= 1.0 + rng.uniform(-1e-12, 1e-12)
-
-
-def factor(tree: Any, k: int, row: np.ndarray) -> float:
-    """What a coefficient is multiplied with."""
-    entry, table = row[tree.coef_idx[k]], tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
-    if np.isnan(entry):
-        return float(tree.fill[k])
-    if not len(table):
-        return float(entry)
-    return float(table[int(entry)]) if 0 <= entry < len(table) else 0.0
-
-
 def chunks(
     computation: Computation, n_random: int, n_near: int
 ) -> Iterator[tuple[str, np.ndarray]]:
@@ -165,8 +88,7 @@ def chunks(
     for _ in range(0, n_random, CHUNK):
         yield "random", random_rows(computation, min(CHUNK, n_random), rng)
     for _ in range(0, n_near, 10_000):
-        rows = random_rows(computation, min(10_000, n_near), rng)
-        yield "near", near_rows(computation, rows, rng)
+        yield "near", near_rows(computation, min(10_000, n_near), rng)
 
 
 def differences(makers: dict[str, Callable[[], Any]], n_random: int, n_near: int) -> None:

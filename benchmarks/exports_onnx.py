@@ -14,63 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.exported_rows import near_rows, random_rows
 from obliqua import export_onnx
 from obliqua.export.certificate import bound_of, certified
 from obliqua.export.computation import Computation
 from obliqua.export.onnx import missing_mark
-from obliqua.tree.layout import NodeKind
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 CHUNK = 50_000  # rows that go through at once
-
-
-def random_rows(rows: Any, n: int, rng: np.random.Generator) -> Any:
-    """Mix the columns of rows, and move numbers a little."""
-    mixed = rows[rng.integers(0, len(rows), (n, rows.shape[1])), np.arange(rows.shape[1])]
-    whole = (rows == np.floor(rows)) | np.isnan(rows)
-    numbers = ~whole.all(axis=0)
-    spread = np.nanstd(rows, axis=0)
-    mixed[:, numbers] += (rng.normal(size=mixed.shape) * spread * 0.1)[:, numbers]
-    return mixed
-
-
-def near_rows(computation: Computation, rows: Any, rng: np.random.Generator) -> Any:
-    """Move a number of each row until a split's value is within 1e-12 of its threshold."""
-    near = rows.copy()
-    trees = [part.tree for part in computation.parts()]
-    which = rng.integers(0, len(trees), len(rows))
-    for number, tree in enumerate(trees):
-        splits = np.flatnonzero(tree.kind == NodeKind.HYPERPLANE)
-        if not len(splits):
-            continue
-        mine = np.flatnonzero(which == number)
-        chosen = splits[rng.integers(0, len(splits), len(mine))]
-        for node in np.unique(chosen).tolist():
-            _put_on(tree, node, near, mine[chosen == node], rng)
-    return near
-
-
-def _put_on(tree: Any, node: int, rows: Any, at: Any, rng: np.random.Generator) -> None:
-    """Put rows on the threshold of a split, and a little to either side."""
-    plane = int(tree.plane_ptr[node])
-    terms = range(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
-    plain = [k for k in terms if tree.table_ptr[k] == tree.table_ptr[k + 1] and tree.coef[k]]
-    if not plain:
-        return
-    mover = max(plain, key=lambda k: abs(tree.coef[k]))
-    others = np.zeros(len(at))
-    for k in terms:
-        if k != mover:
-            values = rows[at, tree.coef_idx[k]]
-            table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
-            if len(table):
-                inside = (values >= 0) & (values < len(table))
-                values = np.where(inside, table[np.where(inside, values, 0).astype(int)], 0.0)
-            others += tree.coef[k] * np.where(np.isnan(values), tree.fill[k], values)
-    cut = (tree.threshold[plane] - others) / tree.coef[mover]
-    cut *= 1.0 + rng.uniform(-1e-12, 1e-12, len(at))
-    good = np.isfinite(cut)
-    rows[at[good], tree.coef_idx[mover]] = cut[good]
 
 
 def onnx_rows(session: Any, computation: Computation, rows: Any) -> dict[str, Any]:
@@ -105,15 +56,16 @@ def differing(model: Any, rows: Any, numbers: str) -> tuple[int, int, int]:
         proto.SerializeToString(), providers=["CPUExecutionProvider"]
     )
     bounds = bound_of("onnx", numbers, computation)
-    totals = np.zeros(3, dtype=int)
+    differ = close = outside = 0
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
         (leaves,) = session.run(["leaves"], onnx_rows(session, computation, part))
         other = (leaves != computation.model.apply(part).reshape(len(part), -1)).any(axis=1)
         near = np.zeros(len(part), dtype=bool)
         near[certified(computation, part, "onnx", numbers, bounds).near] = True
-        totals += [other.sum(), near.sum(), (other & ~near).sum()]
-    return tuple(totals.tolist())  # type: ignore[return-value]
+        differ, close = differ + int(other.sum()), close + int(near.sum())
+        outside += int((other & ~near).sum())
+    return differ, close, outside
 
 
 def speed(model: Any, rows: Any, repeats: int) -> tuple[float, float]:
@@ -158,11 +110,11 @@ def main() -> None:
     for name in MAKERS:
         if name in ("linear machines", "by hand"):
             continue
-        model, rows = case(name)
-        rng = np.random.default_rng(0)
-        n_trees = Computation.of(model).n_trees
-        many = random_rows(rows, max(n_random // n_trees, 1000), rng)
-        near = near_rows(Computation.of(model), random_rows(rows, n_near // n_trees, rng), rng)
+        model, _ = case(name)
+        computation, rng = Computation.of(model), np.random.default_rng(0)
+        n_trees = computation.n_trees
+        many = random_rows(computation, max(n_random // n_trees, 1000), rng)
+        near = near_rows(computation, n_near // n_trees, rng)
         for numbers in ("double", "float"):
             for kind in (many, near):
                 found = differing(model, kind, numbers)

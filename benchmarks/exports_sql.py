@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 
 import obliqua
+from benchmarks.exported_rows import near_rows, random_rows
 from obliqua.datasets import load_letter
 from obliqua.export.computation import Computation
-from obliqua.tree.layout import NodeKind
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -29,47 +29,6 @@ from export.test_export_sql import Server, _copied, _postgresql, quoted, table_o
 from export_cases import case
 
 MODELS = ("one oblique tree", "levels and gaps", "votes", "forest", "linear leaves")
-
-
-def random_rows(model: Any, rows: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Columns of known rows put together anew, numbers moved."""
-    made = rows[rng.integers(0, len(rows), (n, rows.shape[1])), np.arange(rows.shape[1])]
-    for place, column in enumerate(Computation.of(model).columns):
-        if column.kind == "numeric":
-            made[:, place] += np.nanstd(rows[:, place]) * rng.normal(size=n)
-    return made
-
-
-def near_rows(model: Any, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Rows moved to within 1e-12 of a threshold, of any tree and node."""
-    computation, made = Computation.of(model), rows.copy()
-    trees = [part.tree for part in computation.parts()]
-    numeric = np.array([column.kind == "numeric" for column in computation.columns])
-    which = rng.integers(0, len(trees), len(rows))
-    for number, tree in enumerate(trees):
-        nodes = np.flatnonzero(tree.kind == NodeKind.HYPERPLANE)
-        if not len(nodes):
-            continue
-        for row in np.flatnonzero(which == number):
-            plane = int(tree.plane_ptr[rng.choice(nodes)])
-            part = slice(int(tree.coef_ptr[plane]), int(tree.coef_ptr[plane + 1]))
-            idx, coef = tree.coef_idx[part], tree.coef[part]
-            free = numeric[idx] & (coef != 0.0)
-            if not free.any():
-                continue
-            entries = made[row, idx]
-            values = np.where(np.isnan(entries), tree.fill[part], entries)
-            for k in np.flatnonzero(~free):
-                ptr = tree.table_ptr[part.start + k : part.start + k + 2]
-                if ptr[1] > ptr[0] and not np.isnan(entries[k]):
-                    code = int(entries[k])
-                    inside = 0 <= code < ptr[1] - ptr[0]
-                    values[k] = tree.table[ptr[0] + code] if inside else 0.0
-            at = int(np.argmax(np.where(free, np.abs(coef), 0.0)))
-            rest = float(coef @ values - coef[at] * values[at])
-            aim = float(tree.threshold[plane]) * (1.0 + rng.uniform(-1e-12, 1e-12))
-            made[row, idx[at]] = (aim - rest) / coef[at]
-    return made
 
 
 class Tables:
@@ -138,10 +97,11 @@ def different_leaves(n: int, n_near: int, server: Server | None) -> None:
     """Print how many rows have other leaves than the model says."""
     rng = np.random.default_rng(0)
     for name in MODELS:
-        model, rows = case(name)
-        made = random_rows(model, rows, n, rng)
-        made = np.concatenate([made, near_rows(model, made[:n_near], rng)])
-        expected = Computation.of(model).model.apply(made).reshape(len(made), -1)
+        model, _ = case(name)
+        computation = Computation.of(model)
+        both = random_rows(computation, n, rng), near_rows(computation, n_near, rng)
+        made = np.concatenate(both)
+        expected = computation.model.apply(made).reshape(len(made), -1)
         tables = Tables(model, made, server)
         for dialect in tables.databases():
             differ = (tables.leaves(model, dialect) != expected).any(axis=1)

@@ -29,8 +29,8 @@ MODELS = [
 
 
 def test_what_it_may_be() -> None:
-    asked = [None, 1, 4, 40, 0.01, 0.5, 1.0, "sqrt", "log2"]
-    found = [number_of_features(most, 13) for most in asked]  # type: ignore[arg-type]
+    asked: list[int | float | str | None] = [None, 1, 4, 40, 0.01, 0.5, 1.0, "sqrt", "log2"]
+    found = [number_of_features(most, 13) for most in asked]
     assert found == [13, 1, 4, 13, 1, 6, 13, 3, 3]
     for wrong in (0, -1, 0.0, 1.5, "auto"):
         with pytest.raises(ValueError, match="max_features"):
