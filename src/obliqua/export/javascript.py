@@ -1,13 +1,14 @@
 """`export_javascript`: a model as one module for browsers and Node that needs nothing else.
 
-The module is the model's data, written here, and `javascript_runtime.js`, which is the same for
-all models and computes with them what docs/concepts/exported.md says.
+The module is the model's data, written here, and two files that are the same for all models:
+`javascript_model.js` computes with the data what docs/concepts/exported.md says, and
+`javascript_module.js` is what a program calls.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from obliqua.tree.tree import Tree
 
 __all__ = ["export_javascript"]
 
-_RUNTIME = Path(__file__).with_name("javascript_runtime.js")
+_COMPUTES = Path(__file__).with_name("javascript_model.js")
+_EXPORTS = Path(__file__).with_name("javascript_module.js")
 _MOST_EXACT = 2**53  # of the integers that a number of JavaScript holds
 _BYTES = Bytes(26, 32, 20, 1.5)  # as measured on forests
 
@@ -102,14 +104,17 @@ def export_javascript(model: Any, *, test_rows: Any = None, n_tests: int | None 
         f"const N_ANSWERS = {computation.n_answers};",
         "// The trees. The child of a leaf is -1 minus its number among the leaves.",
         "const TREES = [",
-        *(f"  '{_tree(part)}'," for part in computation.parts()),
+        # As JSON, which engines read faster than literals.
+        *(f"  '{written(tree_fields(part))}'," for part in computation.parts()),
         "];",
         "// Rows with the leaves that they reach, their answers and the numbers of their classes.",
         "const TESTS = [",
         *(f"  {line}," for line in _tests(computation, test)),
         "];",
         "",
-        _RUNTIME.read_text("ascii"),
+        "// --- What follows is the same for every model. " + 49 * "-",
+        _EXPORTS.read_text("ascii"),
+        _COMPUTES.read_text("ascii").replace("export function", "function"),
     ]
     return "\n".join(lines)
 
@@ -140,13 +145,18 @@ def _literal(value: Any, big: bool = False) -> str:
     )
 
 
-def _tree(part: Part) -> str:
-    """Write a tree as JSON, which engines read faster than literals."""
+def written(fields: Mapping[str, Any]) -> str:
+    """Write arrays and what holds them as JSON."""
+    return json.dumps(fields, default=_numbers, separators=(",", ":"), allow_nan=False)
+
+
+def tree_fields(part: Part) -> dict[str, Any]:
+    """Return a tree as `javascript_model.js` reads it."""
     tree = part.tree
     leaf = np.flatnonzero(tree.is_leaf)
     child = tree.first_child.astype(np.int64)
     child[leaf] = -1 - np.arange(len(leaf))
-    fields = {
+    fields: dict[str, Any] = {
         "kind": tree.kind,
         "child": child,
         "planes": tree.plane_ptr,
@@ -165,7 +175,7 @@ def _tree(part: Part) -> str:
             "terms": _terms(tree, "leaf_", ranges(tree.leaf_ptr[leaf], counts)),
             **{name: getattr(tree, f"leaf_{name}")[leaf] for name in ("intercept", "low", "high")},
         }
-    return json.dumps(fields, default=_numbers, separators=(",", ":"), allow_nan=False)
+    return fields
 
 
 def _terms(tree: Tree, prefix: str, at: AnyArray) -> dict[str, Any]:
