@@ -259,7 +259,7 @@ def test_about_comes_back() -> None:
 
 def test_only_sound_models_are_written() -> None:
     tree = leaf()
-    broken = Tree(**{**tree.to_arrays(), "n_samples": np.array([-1])})
+    broken = Tree(**{**tree.to_arrays(), "n_samples": np.array([-2])})
     with pytest.raises(TreeError, match="rows"):
         to_bytes(model_of(broken))
     with pytest.raises(TypeError, match=r"obliqua\.save"):

@@ -19,6 +19,7 @@ from obliqua.errors import PartlyCompared as PartlyCompared
 from obliqua.errors import ProposerError as ProposerError
 from obliqua.errors import SpectrumTooLarge as SpectrumTooLarge
 from obliqua.errors import TreeError as TreeError
+from obliqua.estimators._editing import apply_edits as apply_edits
 from obliqua.estimators._fidelity import fidelity as fidelity
 from obliqua.estimators._refining import refined as refined
 from obliqua.estimators.aggregated import AggregatedTreeClassifier as AggregatedTreeClassifier

@@ -53,7 +53,7 @@ def importances(model: Any, *, normalize: bool = True) -> FloatArray:
     ------
     TreeError
         If a split or a linear function with several features has a gain, but the spread of one of
-        them is not known.
+        them is not known; or if the gain of a split is not known, because the tree was edited.
 
     Notes
     -----
@@ -95,6 +95,11 @@ def _normalized(shares: FloatArray) -> FloatArray:
 
 def _shares(tree: Tree) -> FloatArray:
     """Return what a tree explains, shared out among the features."""
+    if np.isnan(tree.gain).any():
+        raise TreeError(
+            f"What the split of node {int(np.argmax(np.isnan(tree.gain)))} gains is not known: the "
+            "tree was edited by hand. Give rows to apply_edits, X and y, to count it anew."
+        )
     if not tree.has_lines:
         return _of_splits(tree, tree.gain)
     leaf_gain, root = tree.leaf_gain, np.arange(tree.n_nodes) == 0

@@ -24,7 +24,15 @@ from obliqua.export.computation import Computation, Part, raw_value
 from obliqua.export.cost import Bytes, estimated_bytes, warn_if_large
 from obliqua.export.self_test import SelfTest, answered
 from obliqua.io.values import from_json, labels_from_json, labels_to_json, to_json
-from obliqua.tree.layout import MissingSide, NodeKind, first_children, pointers
+from obliqua.tree.layout import (
+    NO_ORIGIN,
+    NOT_RELABELLED,
+    UNKNOWN_ROWS,
+    MissingSide,
+    NodeKind,
+    first_children,
+    pointers,
+)
 from obliqua.tree.model import COMBINATIONS, Model
 from obliqua.tree.packed import PackedTrees
 from obliqua.tree.tree import Tree
@@ -182,12 +190,15 @@ def _node_fields(part: Part, node: int, says_numbers: bool) -> Fields:
             "high": float(tree.leaf_high[node]),
             "gain": float(tree.leaf_gain[node]),
         }
-    fields["rows"] = int(tree.n_samples[node])
+    fields["rows"] = int(tree.n_samples[node]) if tree.n_samples[node] >= 0 else None
     fields["stats"] = tree.stats[node].tolist()
     if kind != NodeKind.LEAF:
-        fields["gain"] = float(tree.gain[node])
+        fields["gain"] = _or_null(tree.gain[node])
         fields["axis_gain"] = _or_null(tree.axis_gain[node])
+    if kind != NodeKind.LEAF or tree.origin[node] != NO_ORIGIN:
         fields["origin"] = int(tree.origin[node])
+    if len(tree.relabelled) and tree.relabelled[node] != NOT_RELABELLED:
+        fields["relabelled"] = int(tree.relabelled[node])
     return fields
 
 
@@ -387,10 +398,13 @@ def _tree(fields: Fields, n_features: int) -> Tree:
         "threshold": _floats([plane["threshold"] for plane in planes]),
         "missing_side": np.array([sides[plane["missing"]] for plane in planes], dtype=np.uint8),
         "stats": _floats([node["stats"] for node in nodes]),
-        "n_samples": _integers([node["rows"] for node in nodes]),
+        "n_samples": _integers(
+            [UNKNOWN_ROWS if node["rows"] is None else node["rows"] for node in nodes]
+        ),
         "gain": _floats([node.get("gain", 0.0) for node in nodes]),
         "axis_gain": _floats([node.get("axis_gain") for node in nodes]),
-        "origin": _integers([node.get("origin", -1) for node in nodes]),
+        "origin": _integers([node.get("origin", NO_ORIGIN) for node in nodes]),
+        "relabelled": _integers([node.get("relabelled", NOT_RELABELLED) for node in nodes]),
         "origin_labels": [str(label) for label in fields["origins"]],
         "task": fields["task"],
         "loss": fields.get("loss", "squared_error"),

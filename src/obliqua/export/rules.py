@@ -69,10 +69,10 @@ class Rule:
     conditions : tuple of Condition
         What holds for the rows that reach the leaf: `Between`, `OneOf` or `Largest`. All of
         them must hold.
-    rows : int
-        How many training rows reach it.
+    rows : int or None
+        How many training rows reach it; None if that is not known.
     weight : float
-        Their weight.
+        Their weight; NaN if it is not known.
     share : float
         The share of the class in that weight; NaN if there is none.
     lift : float
@@ -91,7 +91,7 @@ class Rule:
     label: Any
     class_name: str
     conditions: tuple[Condition, ...]
-    rows: int
+    rows: int | None
     weight: float
     share: float
     lift: float
@@ -207,13 +207,18 @@ def _function(subject: Subject, leaf: int, paths: Paths) -> LinearFunction | Non
     )
 
 
+def _by_size(rule: Rule) -> tuple[bool, float, int]:
+    """Return what sorts rules by weight, the heaviest first and what is not known last."""
+    return (True, 0.0, 0) if rule.rows is None else (False, -rule.weight, -rule.rows)
+
+
 ORDERS: dict[str, Callable[[Rule], Any]] = {
-    "rows": lambda rule: (-rule.weight, -rule.rows),
+    "rows": _by_size,
     "tree": lambda rule: 0,
 }
 CLASS_ORDERS = {
-    "share": lambda rule: (math.isnan(rule.share), -rule.share, -rule.weight),
-    "class": lambda rule: -rule.weight,
+    "share": lambda rule: (math.isnan(rule.share), -rule.share, _by_size(rule)[:2]),
+    "class": lambda rule: _by_size(rule)[:2],
 }
 NUMBER_ORDERS = {"value": lambda rule: rule.label}
 
@@ -316,7 +321,10 @@ def export_rules(
 
 def _rule(subject: Subject, leaf: int, conditions: tuple[Condition, ...], paths: Paths) -> Rule:
     tree = subject.tree
+    rows: int | None = int(tree.n_samples[leaf])
     weight = float(tree.weighted_n_node_samples[leaf])
+    if tree.n_samples[leaf] < 0:
+        rows, weight = None, math.nan
     share = lift = math.nan
     if subject.holds_numbers:
         means = tuple(tree.mean[leaf].tolist())
@@ -327,7 +335,7 @@ def _rule(subject: Subject, leaf: int, conditions: tuple[Condition, ...], paths:
             means if len(means) > 1 else means[0],
             said,
             conditions,
-            int(tree.n_samples[leaf]),
+            rows,
             weight,
             share,
             lift,
@@ -345,7 +353,7 @@ def _rule(subject: Subject, leaf: int, conditions: tuple[Condition, ...], paths:
         subject.classes.tolist()[label],
         subject.class_names[label],
         conditions,
-        int(tree.n_samples[leaf]),
+        rows,
         weight,
         share,
         lift,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from obliqua.tree.layout import NodeKind
+from obliqua.tree.layout import EDITED, NodeKind
 from obliqua.words.levels import with_commas
 from obliqua.words.line import line_of, says_line
 from obliqua.words.phrases import (
@@ -320,5 +320,6 @@ class _Writer:
         notes = [[gain]] if gain else []
         origin = int(self.tree.origin[node])
         if origin >= 0:
-            notes.append(["proposed by:", on_one_line(self.tree.origin_labels[origin])])
+            label = self.tree.origin_labels[origin]
+            notes.append([label] if label == EDITED else ["proposed by:", on_one_line(label)])
         return notes

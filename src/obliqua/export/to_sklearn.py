@@ -65,6 +65,7 @@ RandomForestRegressor or Pipeline
     ------
     TreeError
         If there is no such tree: linear machines, linear functions in leaves, costs of mistakes,
+        leaves that were given a class by hand,
         trees that vote or are added up, forests with other than plain splits.
 
     Notes
@@ -72,7 +73,8 @@ RandomForestRegressor or Pipeline
     Where a value is missing that is compared by itself, rows take the side that they take in the
     tree; if this has none and would refuse them, the side with more training rows, as in
     scikit-learn. The parameters of the result are scikit-learn's defaults: it was not fitted with
-    them. Before version 1.9 scikit-learn takes no missing values with ``"absolute_error"``.
+    them. Nodes of an edited tree whose rows are not known have 0 there, and the weights that they
+    were grown with. Before version 1.9 scikit-learn takes no missing values with ``"absolute_error"``.
 
     Parts of dates are columns of a tree of scikit-learn: it takes ``model.model_.rows(X)`` in the
     place of a table with dates. A pipeline takes tables as the model does.
@@ -218,6 +220,12 @@ def _check(tree: Tree) -> None:
             "The leaves of this tree say linear functions, and those of scikit-learn constants. "
             "Fit it with leaf_model='constant'."
         )
+    if len(tree.relabelled):
+        raise TreeError(
+            "Leaves of this tree were given classes by hand, and leaves of scikit-learn say the "
+            "largest one. Shares alone are kept by to_sklearn(dataclasses.replace(tree, "
+            "relabelled=None))."
+        )
     if tree.costs:
         raise TreeError(
             "Mistakes have costs in this tree, and leaves of scikit-learn say the largest class. "
@@ -269,7 +277,7 @@ def _nodes(tree: Tree, cuts: Cuts) -> dict[str, AnyArray]:
         "feature": np.where(leaf, UNDEFINED, cuts.column),
         "threshold": np.where(leaf, UNDEFINED, cuts.threshold),
         "impurity": tree.impurity,
-        "n_node_samples": tree.n_samples,
+        "n_node_samples": np.maximum(tree.n_samples, 0),  # scikit-learn knows no unknown ones
         "weighted_n_node_samples": tree.weighted_n_node_samples,
         "missing_go_to_left": np.where(branch < 0, heavier, (branch == 0) != swapped),
     }

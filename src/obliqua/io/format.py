@@ -31,7 +31,7 @@ __all__ = ["FORMAT", "VERSION", "from_bytes", "to_bytes"]
 #: What the first field of every header says.
 FORMAT = "obliqua model"
 #: The newest version of the format. A model is written in the oldest one that can hold it.
-VERSION = 7
+VERSION = 8
 _OF_CLASSES = 1  # trees of classes: every obliqua reads their files
 _OF_NUMBERS = 2  # trees of numbers too
 _WITH_SIDES = 3  # and sides for missing values
@@ -39,6 +39,7 @@ _WITH_LINES = 4  # and leaves that are linear functions or medians
 _WITH_OTHERS = 5  # and columns with a level for all others
 _PACKED = 6  # trees that are packed into few arrays
 _WITH_COSTS = 7  # and trees whose mistakes have costs
+_EDITED = 8  # and trees changed by hand: leaves relabelled, or rows and gains not known
 
 _HEADER = "header.json"
 _CHECKSUMS = "checksums.json"
@@ -54,9 +55,14 @@ def _without_lines(name: str, _: Mapping[str, AnyArray]) -> AnyArray:
 _LATER: dict[str, Callable[[Mapping[str, AnyArray]], AnyArray]] = {
     "missing_side": lambda arrays: np.zeros(len(arrays["threshold"]), dtype=np.uint8),
     **{name: partial(_without_lines, name) for name in NO_LINES},
+    "relabelled": lambda _: np.zeros(0, dtype=np.int32),
 }
 # The version of the format in which files have them.
-_SINCE = {name: _WITH_LINES if name in NO_LINES else _WITH_SIDES for name in _LATER}
+_SINCE = {
+    "missing_side": _WITH_SIDES,
+    **dict.fromkeys(NO_LINES, _WITH_LINES),
+    "relabelled": _EDITED,
+}
 
 # In a file, an array has the first of these types that holds all of its numbers exactly.
 _TYPES = {
@@ -144,6 +150,8 @@ def _version_of(model: Model) -> int:
     """Return the oldest version of the format that can hold a model."""
     if model._packed is not None:
         return _PACKED
+    if any(map(_is_edited, model.trees)):
+        return _EDITED
     if any(tree.costs for tree in model.trees):
         return _WITH_COSTS
     if any(column.others for column in model.encoding.columns):
@@ -154,6 +162,12 @@ def _version_of(model: Model) -> int:
         return _WITH_SIDES
     classes = all(tree.task == Classes.task for tree in model.trees)
     return _OF_CLASSES if classes else _OF_NUMBERS
+
+
+def _is_edited(tree: Tree) -> bool:
+    """Say whether a tree has what only one has that was changed by hand."""
+    unknown = (tree.n_samples < 0).any() or np.isnan(tree.gain).any()
+    return len(tree.relabelled) > 0 or bool(unknown)
 
 
 def _tree_facts(tree: Tree, number: int) -> Fields:

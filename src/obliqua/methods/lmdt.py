@@ -23,15 +23,19 @@ from obliqua._core.base.spread import column_means
 from obliqua._core.grow.subtree import leaf_without_search
 from obliqua._core.methods.machine import TrainingWatch, train, winners
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
-from obliqua.criteria import Criterion, get_criterion, node_numbers
+from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL
 from obliqua.engine.coding import CodedColumns, CodedNode
 from obliqua.engine.compiled import Journal
 from obliqua.engine.grow import grow
-from obliqua.engine.many_branches import BranchingGrowth, BranchingNode, Division
+from obliqua.engine.many_branches import (
+    BranchingGrowth,
+    BranchingNode,
+    Division,
+    goodness_of_branches,
+)
 from obliqua.engine.rules import Rules
-from obliqua.engine.search import function_scores
 from obliqua.tree.spread import node_spreads
 from obliqua.tree.tree import Tree
 
@@ -291,52 +295,6 @@ def grow_lmdt(
             raise
     method.journal.timed_out |= growth.watch.late
     return tree
-
-
-def goodness_of_branches(counts: Int64Array, criterion: Criterion, unit: float = 1.0) -> float:
-    """Return how good a division into several branches is, in whatever order they stand.
-
-    Of two branches it is the criterion itself. Of more it is what the measure says of all of them
-    together, if it can: entropy, Gini, sum_minority and sum_variances are the decrease of an
-    impurity, the gain ratio is the information gain over the information of the division,
-    node_variances is the variance between the branches, and max_minority looks at the worst one.
-    Twoing and functions know two sides only: they judge each branch against all others together,
-    and the best of these divisions counts.
-    """
-    total = counts.sum(axis=0)
-    if len(counts) > 2 and criterion.code >= 0 and criterion.name != "twoing":
-        if criterion.name == "max_minority":
-            worst = (counts.sum(axis=1) - counts.max(axis=1)).max()
-            return float((total.sum() - total.max() - worst) / total.sum())
-        if criterion.name == "node_variances":
-            sizes, number = counts.sum(axis=1), node_numbers(total)
-            if int(total.sum()) * len(total) > 2**62:  # sums of numbers have more than 64 bits
-                counts, total, sizes = (v.astype(object) for v in (counts, total, sizes))
-            off = counts @ number / sizes - total @ number / total.sum()
-            return float(sizes @ (off * off) / total.sum())
-        if criterion.name == "gain_ratio":
-            entropy = get_criterion("entropy")
-            sizes = np.diag(counts.sum(axis=1))  # as if each branch were a class
-            return chained_goodness(counts, entropy) / chained_goodness(sizes, entropy)
-        return chained_goodness(counts, criterion)
-    sides = counts if len(counts) > 2 else counts[:1]
-    if criterion.code < 0:
-        return float(function_scores(criterion, sides * unit, (total - sides) * unit).max())
-    return float(criterion.goodness(sides, total - sides).max())
-
-
-def chained_goodness(counts: Int64Array, criterion: Criterion) -> float:
-    """Return the decrease of an impurity by a division into several branches.
-
-    The first branch is divided from all others, then the second from the rest, and so on; each
-    step counts with its share of the weight. What lies between two steps cancels out.
-    """
-    total, goodness = int(counts.sum()), 0.0
-    for k in range(len(counts) - 1):
-        rest = counts[k + 1 :].sum(axis=0)
-        share = (int(counts[k].sum()) + int(rest.sum())) / total
-        goodness += share * float(criterion.goodness(counts[k], rest))
-    return goodness
 
 
 class _Terms(NamedTuple):

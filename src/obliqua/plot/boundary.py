@@ -206,7 +206,8 @@ def _most_moving(trees: Sequence[Tree], Z: AnyArray) -> AnyArray:
     with np.errstate(over="ignore", invalid="ignore"):
         for tree in trees:
             # Trees by hand know no gain; then all planes count alike.
-            gain = tree.gain[tree.node_of_plane] if tree.gain.any() else np.ones(tree.n_planes)
+            known = tree.gain.any() and not np.isnan(tree.gain).any()
+            gain = tree.gain[tree.node_of_plane] if known else np.ones(tree.n_planes)
             moved += _moving(tree, tree.plane_of_coef, gain, Z)
             gain = np.where(tree.is_leaf, tree.leaf_gain, 0.0) if tree.has_lines else np.zeros(0)
             node = np.repeat(np.arange(len(gain)), np.diff(tree.leaf_ptr))

@@ -408,8 +408,9 @@ class _TreeDrawing:
             weight = self.sample.weight
             part, whole = float(weight[self.sample.at(node)].sum()), float(weight.sum())
         else:
-            weights = self.subject.tree.weighted_n_node_samples
-            part, whole = float(weights[node]), float(weights[0])
+            tree = self.subject.tree
+            known, weights = tree.n_samples[node] >= 0, tree.weighted_n_node_samples
+            part, whole = float(weights[node]) if known else 0.0, float(weights[0])
         return part / whole if whole > 0 else 0.0
 
     def _inner(self, node: DrawnNode, place: Place) -> None:

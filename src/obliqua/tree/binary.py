@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from obliqua.data.target import TASKS
-from obliqua.tree.layout import NO_ORIGIN, NodeKind, level_order, pointers, renumber
+from obliqua.tree.layout import (
+    NO_ORIGIN,
+    NOT_RELABELLED,
+    UNKNOWN_ROWS,
+    NodeKind,
+    level_order,
+    pointers,
+    renumber,
+)
 from obliqua.tree.tree import Tree
 
 
@@ -46,7 +54,8 @@ def with_two_branches(tree: Tree) -> Tree:
             else:
                 split["column"] = int(tree.coef_idx[k])
                 split["stats"] = TASKS[tree.task].joined(tree.stats[below[branch:]])
-                split["n_samples"] = int(tree.n_samples[below[branch:]].sum())
+                rows = tree.n_samples[below[branch:]]
+                split["n_samples"] = UNKNOWN_ROWS if (rows < 0).any() else int(rows.sum())
                 added.append(split)
             rest = below[-1] if branch == len(below) - 2 else tree.n_nodes + len(added)
             children[at] = [below[branch], rest]
@@ -80,6 +89,8 @@ def _with_splits(arrays: dict[str, Any], added: list[dict[str, Any]]) -> dict[st
         "spread": np.full(n, np.nan),
         "table": np.concatenate([split["table"] for split in added] or [np.zeros(0)]),
     }
+    if len(arrays["relabelled"]):
+        of_nodes["relabelled"] = np.full(n, NOT_RELABELLED)
     for name, values in of_nodes.items():
         old = arrays[name]
         arrays[name] = np.concatenate([old, values.astype(old.dtype)])

@@ -88,6 +88,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
         "leaf_high": np.float64,
         "leaf_spread": np.float64,
         "leaf_gain": np.float64,
+        "relabelled": np.int32,
     }.items()
 }
 
@@ -136,6 +137,12 @@ PACKED_NUMBERS = ("leaf_mean", "leaf_rest")
 # What a leaf has in the arrays that speak of splits.
 NO_CHILD = -1
 NO_ORIGIN = -1
+# What is not known after a tree was changed by hand: rows, and gains are NaN.
+UNKNOWN_ROWS = -1
+#: What the origin of a node is called that was changed by hand.
+EDITED = "edited by hand"
+# Where the stats of a leaf decide which class it says.
+NOT_RELABELLED = -1
 
 
 def as_field(name: str, value: ArrayLike) -> AnyArray:
@@ -219,11 +226,21 @@ def renumber(
         ):
             new[name][leaf] = value
     new["first_child"] = first_children(new["n_children"])
-    planes = ranges(np.asarray(arrays["plane_ptr"])[order], n_planes)
+    new["plane_ptr"] = pointers(n_planes, np.int32)
+    new |= take_planes(arrays, ranges(np.asarray(arrays["plane_ptr"])[order], n_planes))
+    if len(arrays.get("relabelled", ())):
+        new["relabelled"] = np.asarray(arrays["relabelled"])[order]
+    if len(arrays.get("leaf_intercept", ())):
+        new |= _renumber_lines(arrays, order)
+    return new
+
+
+def take_planes(arrays: Mapping[str, Any], planes: Int64Array) -> dict[str, Any]:
+    """Take planes out of a tree's arrays, with their coefficients and level tables."""
+    new: dict[str, Any] = {}
     n_coef = lengths(arrays["coef_ptr"], planes)
     coefficients = ranges(np.asarray(arrays["coef_ptr"])[planes], n_coef)
     n_entries = lengths(arrays["table_ptr"], coefficients)
-    new["plane_ptr"] = pointers(n_planes, np.int32)
     for name in ("threshold", "missing_side"):
         if name in arrays:
             new[name] = np.asarray(arrays[name])[planes]
@@ -233,8 +250,6 @@ def renumber(
     new["table_ptr"] = pointers(n_entries)
     entries = ranges(np.asarray(arrays["table_ptr"])[coefficients], n_entries)
     new["table"] = np.asarray(arrays["table"])[entries]
-    if len(arrays.get("leaf_intercept", ())):
-        new |= _renumber_lines(arrays, order)
     return new
 
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from obliqua._typing import AnyArray
 from obliqua.errors import TreeError
 from obliqua.tree.layout import (
     KIND_NAMES,
     NO_LINES,
+    NOT_RELABELLED,
     NodeKind,
     child_lists,
     level_order,
@@ -118,12 +120,22 @@ def _constant_lines(tree: Tree) -> dict[str, Any]:
     return {**NO_LINES, **ends, **none}
 
 
+def _relabelled(arrays: dict[str, Any]) -> AnyArray:
+    """Return the classes that were given by hand, -1 for nodes without one."""
+    if len(arrays["relabelled"]):
+        return np.asarray(arrays["relabelled"])
+    return np.full(len(arrays["kind"]), NOT_RELABELLED, dtype=np.int32)
+
+
 def _side_by_side(tree: Tree, scion: Tree) -> dict[str, Any]:
     """Put the arrays of two trees into one set, which has two roots."""
     ours, theirs = tree.to_arrays(), scion.to_arrays()
     if tree.has_lines != scion.has_lines:
         ours |= {} if tree.has_lines else _constant_lines(tree)
         theirs |= {} if scion.has_lines else _constant_lines(scion)
+    if len(tree.relabelled) != len(scion.relabelled):
+        for arrays in (ours, theirs):
+            arrays["relabelled"] = _relabelled(arrays)
     labels = tuple(dict.fromkeys(tree.origin_labels + scion.origin_labels))
     known = np.array([labels.index(label) for label in scion.origin_labels], dtype=np.int32)
     new_origin = scion.origin.copy()

@@ -26,6 +26,7 @@ from obliqua.tree.layout import (
     KIND_NAMES,
     NO_CHILD,
     NO_LINES,
+    NOT_RELABELLED,
     NodeKind,
     as_field,
     pointers,
@@ -164,10 +165,10 @@ class Tree:
         numbers, the weight, the mean of each output, and the sum of squared distances from the
         means.
     n_samples : ndarray of int64, of shape (n_nodes,)
-        The number of training rows at each node.
+        The number of training rows at each node; -1 where it is not known.
     gain : ndarray of float64, of shape (n_nodes,)
         The goodness of each split times the share of all weight that its node has; 0 for
-        leaves.
+        leaves, NaN where it is not known.
     axis_gain : ndarray of float64, of shape (n_nodes,)
         The gain that the best axis-parallel split would have had; NaN if it is not known.
     origin : ndarray of int32, of shape (n_nodes,)
@@ -202,6 +203,14 @@ class Tree:
         What mistakes cost in a tree of classes: ``costs[i][j]`` is the cost of saying class j of
         a row of class i. A leaf says the class that costs least. Without any each mistake costs
         1, and a leaf says its heaviest class.
+    relabelled : ndarray of int32, of shape (n_nodes,), default=None
+        The class that somebody has given to a leaf by hand, whatever its stats are; -1 where
+        these decide. Empty if they decide everywhere.
+
+    Notes
+    -----
+    Where a tree was changed by hand and nothing was counted anew, `n_samples` is -1 and `gain`
+    NaN: they are not known. `stats` then still tell what a node says.
     """
 
     n_features: int
@@ -238,6 +247,7 @@ class Tree:
     leaf_gain: FloatArray = None  # type: ignore[assignment]
     loss: str = "squared_error"
     costs: Costs = ()
+    relabelled: Int32Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         state = self.__dict__  # frozen: fields are set here and nowhere else
@@ -247,6 +257,8 @@ class Tree:
             state["leaf_spread"] = np.full(np.shape(self.leaf_coef), np.nan)
         if self.leaf_gain is None:
             state["leaf_gain"] = np.zeros(np.shape(self.leaf_intercept))
+        if self.relabelled is None or not np.any(np.asarray(self.relabelled) != NOT_RELABELLED):
+            state["relabelled"] = np.zeros(0, dtype=np.int32)
         for name in ARRAYS:
             array = as_field(name, state[name])
             array.flags.writeable = False
@@ -444,7 +456,8 @@ class Tree:
         ----------
         arrays : mapping
             All fields by name, as `to_arrays` returns them; `origin_labels`, `spread`, `task`,
-            `loss`, `costs`, `missing_side` and those of linear leaves may be absent.
+            `loss`, `costs`, `missing_side`, `relabelled` and those of linear leaves may be
+            absent.
 
         Raises
         ------
@@ -452,7 +465,8 @@ class Tree:
             If an array is missing or unknown, or if the arrays do not make a tree.
         """
         names = {field.name for field in fields(cls)}
-        optional = {"origin_labels", "spread", "task", "loss", "costs", "missing_side", *NO_LINES}
+        optional = {"origin_labels", "spread", "task", "loss", "costs", "missing_side"}
+        optional |= {"relabelled", *NO_LINES}
         missing = sorted(names - set(arrays) - optional)
         unknown = sorted(set(arrays) - names)
         if missing or unknown:
@@ -721,10 +735,13 @@ class Tree:
     def leaf_label(self) -> Int64Array:
         """What each node says, inner ones too: the heaviest class, or the one that costs least.
 
-        At ties it is the first of them.
+        At ties it is the first of them. A leaf that is `relabelled` says that class.
         """
         self._require_task(Classes.task, "leaf_label", "mean")
-        return _constant(classes_said(self.stats, self.costs))
+        said = classes_said(self.stats, self.costs)
+        if len(self.relabelled):
+            said = np.where(self.relabelled == NOT_RELABELLED, said, self.relabelled)
+        return _constant(said.astype(np.int64, copy=False))
 
     @cached_property
     def proportion(self) -> FloatArray:
@@ -800,7 +817,7 @@ class Tree:
 
     @property
     def n_node_samples(self) -> Int64Array:
-        """The number of training rows at each node."""
+        """The number of training rows at each node; -1 where it is not known."""
         return self.n_samples
 
     @cached_property

@@ -14,8 +14,10 @@ from obliqua.tree.layout import (
     ARRAYS,
     KIND_NAMES,
     NO_ORIGIN,
+    NOT_RELABELLED,
     PER_LINE,
     PER_LINE_TERM,
+    UNKNOWN_ROWS,
     MissingSide,
     NodeKind,
     first_children,
@@ -37,6 +39,7 @@ def validate(tree: Tree) -> None:
     _check_levels(tree)
     _check_missing_side(tree)
     _check_origin(tree)
+    _check_relabelled(tree)
     if tree.has_lines:
         _check_lines(tree)
 
@@ -76,6 +79,7 @@ def _check_shapes(tree: Tree) -> None:
         "axis_gain": n_nodes,
         "origin": n_nodes,
         "missing_side": n_planes,
+        "relabelled": n_nodes if len(tree.relabelled) else 0,
     }
     n_lines, n_terms = (n_nodes if len(tree.leaf_intercept) else 0), len(tree.leaf_coef)
     expected |= dict.fromkeys(PER_LINE, n_lines) | dict.fromkeys(PER_LINE_TERM, n_terms)
@@ -224,11 +228,11 @@ def _check_coefficients(tree: Tree) -> None:
 
 
 def _check_numbers(tree: Tree) -> None:
-    for name in ("coef", "threshold", "table", "stats", "gain"):
+    for name in ("coef", "threshold", "table", "stats"):
         values = getattr(tree, name)
         if not np.isfinite(values).all():
             raise TreeError(f"The array {name!r} of a tree must be finite; it is not.")
-    for name in ("fill", "spread", "axis_gain"):
+    for name in ("fill", "spread", "gain", "axis_gain"):
         if np.isinf(getattr(tree, name)).any():
             raise TreeError(
                 f"The array {name!r} of a tree must be finite, or NaN where nothing is known; "
@@ -239,11 +243,15 @@ def _check_numbers(tree: Tree) -> None:
             "The array 'spread' of a tree holds standard deviations, none of which is negative; "
             f"got {tree.spread.min():g}."
         )
-    node = _first(tree.n_samples < 0)
+    node = _first(tree.n_samples < UNKNOWN_ROWS)
     if node is not None:
         raise TreeError(
-            f"Node {node} has {tree.n_samples[node]} rows; there cannot be fewer than 0."
+            f"Node {node} has {tree.n_samples[node]} rows; there cannot be fewer than 0, and "
+            f"{UNKNOWN_ROWS} means that they are not known."
         )
+    node = _first(tree.is_leaf & np.isnan(tree.gain))
+    if node is not None:
+        raise TreeError(f"Node {node} is a leaf, whose gain is 0; got NaN.")
 
 
 def _check_levels(tree: Tree) -> None:
@@ -326,6 +334,23 @@ def _check_lines(tree: Tree) -> None:
             f"The linear function of node {node} must lie between {tree.leaf_low[node]:g} and "
             f"{tree.leaf_high[node]:g}, which is nowhere."
         )
+
+
+def _check_relabelled(tree: Tree) -> None:
+    """Look at classes that were given by hand: leaves have them, and the classes exist."""
+    if not len(tree.relabelled):
+        return
+    if tree.task == Numbers.task:
+        raise TreeError("Only a tree of classes has leaves that are relabelled; this has numbers.")
+    node = _first((tree.relabelled < NOT_RELABELLED) | (tree.relabelled >= tree.n_stats))
+    if node is not None:
+        raise TreeError(
+            f"Node {node} is relabelled as class {tree.relabelled[node]} of {tree.n_stats} (0 to "
+            f"{tree.n_stats - 1}; -1 means that it is not relabelled)."
+        )
+    node = _first((tree.relabelled != NOT_RELABELLED) & ~tree.is_leaf)
+    if node is not None:
+        raise TreeError(f"Node {node} is relabelled, but no leaf; only leaves say a class.")
 
 
 def _check_origin(tree: Tree) -> None:

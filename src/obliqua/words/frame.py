@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from obliqua._extras import require
+from obliqua._typing import FloatArray
 from obliqua.data.encoding import Encoding, written_name
 from obliqua.tree.layout import NO_CHILD, NodeKind
 from obliqua.tree.tree import Tree
@@ -18,6 +19,7 @@ from obliqua.words.question import read_plane, scores, stand_ins
 from obliqua.words.subject import Subject, distinct, subject_of
 
 LIBRARIES = ("pandas", "polars")
+WHOLE = ("parent", "rows")  # columns of whole numbers, which may be missing
 KINDS = {
     NodeKind.LEAF: "leaf",
     NodeKind.HYPERPLANE: "hyperplane",
@@ -39,7 +41,10 @@ def to_frame(
     names = distinct([encodable(name) for name in subject.class_names])
     columns = _columns(subject, names)
     if not subject.holds_numbers:
-        columns |= {f"count_{name}": tree.stats[:, number] for number, name in enumerate(names)}
+        columns |= {
+            f"count_{name}": _where_known(tree, tree.stats[:, number])
+            for number, name in enumerate(names)
+        }
     if library == "polars":
         return _polars(module, columns)
     return _pandas(module, columns)
@@ -66,14 +71,26 @@ def _columns(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
         "kind": [KINDS[NodeKind(kind)] for kind in tree.kind.tolist()],
         "question": [_question(subject, node) for node in range(tree.n_nodes)],
         "n_features": tree.n_node_features,
-        "rows": tree.n_samples,
-        "weight": tree.weighted_n_node_samples,
+        "rows": _rows(tree),
+        "weight": _where_known(tree, tree.weighted_n_node_samples),
         **(_numbers(subject, names) if subject.holds_numbers else _classes(tree, names)),
         "gain": np.where(inner, tree.gain, np.nan),
         "axis_gain": tree.axis_gain,
         "gain_over_axis": np.where(inner, tree.gain_over_axis, np.nan),
         "origin": [encodable(labels[k]) if k >= 0 else None for k in tree.origin.tolist()],
     }
+
+
+def _rows(tree: Tree) -> Any:
+    """Give the numbers of training rows; a list if some are not known."""
+    if (tree.n_samples >= 0).all():
+        return tree.n_samples
+    return [None if rows < 0 else rows for rows in tree.n_samples.tolist()]
+
+
+def _where_known(tree: Tree, values: FloatArray) -> FloatArray:
+    """Give what training rows add up to; NaN where they are not known."""
+    return np.where(tree.n_samples < 0, np.nan, values)
 
 
 def _classes(tree: Tree, names: Sequence[str]) -> dict[str, Any]:
@@ -151,7 +168,7 @@ def _pandas(pandas: Any, columns: dict[str, Any]) -> Any:
         if isinstance(values, np.ndarray):
             made[name] = values.copy()  # the tree's own arrays cannot be written to
         else:
-            kind = "Int64" if name == "parent" else "string"
+            kind = "Int64" if name in WHOLE else "string"
             made[name] = pandas.array(values, dtype=kind)
     return pandas.DataFrame(made)
 
@@ -162,6 +179,6 @@ def _polars(polars: Any, columns: dict[str, Any]) -> Any:
         if isinstance(values, np.ndarray):
             made.append(polars.Series(name, values.copy(), nan_to_null=True))
         else:
-            kind = polars.Int64 if name == "parent" else polars.String
+            kind = polars.Int64 if name in WHOLE else polars.String
             made.append(polars.Series(name, values, dtype=kind))
     return polars.DataFrame(made)

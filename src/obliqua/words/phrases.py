@@ -103,7 +103,7 @@ def spread_of(subject: Subject, node: int) -> float:
     tree = subject.tree
     weight = float(tree.weighted_n_node_samples[node])
     means = tree.loss == "squared_error"  # else distances from medians are known
-    if tree.n_outputs > 1 or not means or not weight > 0:
+    if tree.n_outputs > 1 or not means or not weight > 0 or tree.n_samples[node] < 0:
         return math.nan
     explained = 0.0  # by the linear function of the node
     if tree.has_lines:
@@ -113,8 +113,9 @@ def spread_of(subject: Subject, node: int) -> float:
 
 def error_of(subject: Subject, node: int) -> float:
     """Return the root of the mean squared error of what a node says; NaN if it is not known."""
-    known = subject.tree.weighted_n_node_samples[node] > 0
-    return math.sqrt(float(subject.tree.impurity[node])) if known else math.nan
+    tree = subject.tree
+    known = tree.weighted_n_node_samples[node] > 0 and tree.n_samples[node] >= 0
+    return math.sqrt(float(tree.impurity[node])) if known else math.nan
 
 
 def written_spread(spread: float) -> str:
@@ -127,8 +128,10 @@ def written_error(error: float) -> str:
     return f"typical error {write_number(error, 3)}" if error > 0 else ""
 
 
-def written_number_of_rows(rows: int, weight: float) -> str:
+def written_number_of_rows(rows: int | None, weight: float) -> str:
     """Write a number of rows, and their weight where it is another number."""
+    if rows is None or rows < 0:
+        return "rows not known"
     if rows == 0:
         return f"weight {write_number(weight)}" if weight else "no rows"
     counted = f"{rows:,} row{'' if rows == 1 else 's'}"
@@ -156,14 +159,16 @@ def written_mix(subject: Subject, node: int) -> str:
     # Where one other class has the rest, the share of the first says it all.
     ranked = (-shares).argsort(kind="stable")
     others = [k for k in ranked.tolist() if k != label and shares[k] > 0]
-    if len(others) < 2:
+    by_hand = len(tree.relabelled) > 0 and tree.relabelled[node] >= 0
+    if len(others) < 2 and not by_hand:
         return text
     named = [
         f"{written_label(subject.class_names[k])}: {written_share(float(shares[k]))}"
         for k in others[: MAX_CLASSES - 1]
     ]
     more = len(others) - len(named)
-    return f"{text}; {', '.join(named)}{f', {more} more' if more else ''}"
+    text = f"{text}; {', '.join(named)}{f', {more} more' if more else ''}"
+    return f"{text}; labelled by hand" if by_hand else text
 
 
 def written_answer(subject: Subject, node: int, digits: int = DIGITS) -> str:
@@ -185,6 +190,8 @@ def answer_pieces(
 def written_gain(subject: Subject, node: int, oblique: bool) -> str:
     """Write what a split gained, and what the best axis-parallel one would have gained."""
     gain, axis = float(subject.tree.gain[node]), float(subject.tree.axis_gain[node])
+    if math.isnan(gain):
+        return "gain not known"
     if gain == 0 and math.isnan(axis):
         return ""
     text = f"gain {write_number(gain, 3)}"

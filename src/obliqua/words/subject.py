@@ -407,13 +407,16 @@ def _chosen(model: Model, number: Any) -> Tree:
 
 def _note(model: Model, number: int | None) -> str:
     """Say what the answers of a tree mean that has costs, or is added to others."""
-    if model.trees[number or 0].costs:
+    tree = model.trees[number or 0]
+    if len(tree.relabelled):
+        return "Some leaves say a class that was given to them by hand."
+    if tree.costs:
         return "Leaves say the class that costs least, not always the most frequent one."
     if not model.adds_up or len(model.trees) == 1:
         return ""
     if not number:
         return "Other trees are added to what this one says."
-    if model.trees[number].task == Numbers.task:
+    if tree.task == Numbers.task:
         return "Added to the trees before it: a number above 0 raises, one below 0 lowers."
     return (
         f"Added to the trees before it: a class with more than {100 / model.n_classes:.3g} % is "

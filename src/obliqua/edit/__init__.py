@@ -1,0 +1,7 @@
+"""Trees changed by hand after they were grown: what an edits file says, done to a model."""
+
+from obliqua.edit.applying import edited
+from obliqua.edit.fingerprint import fingerprint
+from obliqua.edit.reading import Edit, Edits, read_edits
+
+__all__ = ["Edit", "Edits", "edited", "fingerprint", "read_edits"]
