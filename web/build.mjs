@@ -23,6 +23,7 @@ const made = await build({
 });
 await build({
   entryPoints: [join(here, "src", "style.css")],
+  bundle: true,
   outfile: join(assets, "report.css"),
   minify: true,
   charset: "ascii",

@@ -60,6 +60,7 @@ from obliqua.export.sql import export_sql as export_sql
 from obliqua.export.text import export_text as export_text
 from obliqua.export.to_sklearn import to_sklearn as to_sklearn
 from obliqua.io.values import NotSaved as NotSaved
+from obliqua.pages.reports import report as report
 from obliqua.plot.boundary import plot_boundary as plot_boundary
 from obliqua.plot.forest import plot_eigenvalues as plot_eigenvalues
 from obliqua.plot.forest import plot_energy as plot_energy

@@ -68,7 +68,9 @@ export interface NodeInfo {
   answer: string;
   /** In words: the condition of each branch. */
   branches: string[];
-  /** In words: what levels count, what stands in for missing values, what a unit counts. */
+  /** In words: the condition of the first branch, where there is little room. */
+  short: string;
+  /** In words: what levels count, and what stands in for missing values. */
   notes: string[];
   gain: number | null;
   axisGain: number | null;
@@ -99,7 +101,7 @@ export interface Column {
   /** The middle value, or the most frequent level. */
   middle: number | null;
   whole: boolean;
-  /** Whether some row missed it, or trees know what to do if it is missing. */
+  /** Whether some row misses it. */
   mayMiss: boolean;
 }
 
@@ -188,17 +190,23 @@ export interface Payload {
   task: "classification" | "regression";
   /** Classes or outputs, for a person to read. */
   names: string[];
-  /** The classes as they are in y, for the file of edits. */
-  labels: unknown[];
+  /** The classes as JSON has them, for the file of edits. */
+  labels: string[];
   columns: Column[];
+  /** Whether trees know what to do with missing values. */
+  takesMissing: boolean;
   colours: string[];
   ramp: string[];
+  /** The numbers that the ends of the ramp stand for. */
+  ends: [number, number];
   finish: string;
   start: number;
   nAnswers: number;
   /** How many trees the model has; those here may be fewer. */
   nTrees: number;
   trees: TreeInfo[];
+  /** Whether rows have classes or numbers. */
+  labelled: boolean;
   /** Whether what a leaf chooses can be changed by hand. */
   mayLabel: boolean;
   fingerprint: string;
