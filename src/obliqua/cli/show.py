@@ -12,15 +12,12 @@ import click
 import numpy as np
 
 from obliqua._extras import require
-from obliqua._typing import AnyArray, FloatArray
+from obliqua._typing import FloatArray
 from obliqua.cli import _command as shared
-from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
-from obliqua.cli._labels import check_known, class_numbers
 from obliqua.cli._models import (
     costs_used,
     features_used,
-    has_own_names,
     holds_out,
     load_model,
     rows_that_grew,
@@ -36,8 +33,8 @@ from obliqua.cli._output import (
     shown,
     write_file,
 )
-from obliqua.cli._table import choose_known
-from obliqua.cli._types import QUALITATIVE, plain_numbers, read_as
+from obliqua.cli._rows import known_rows
+from obliqua.cli._types import QUALITATIVE
 from obliqua.errors import TreeError
 from obliqua.io.values import text_of
 from obliqua.words.phrases import cells, fill_lines, parts_of
@@ -120,7 +117,7 @@ def show(model: str, dot: Path | None, plot: Path | None, **given: Any) -> None:
         write_file(dot, f"{text}\n".encode())
         note(f"{dot} is for Graphviz: dot -Tsvg {dot} -o tree.svg")
     if plot is not None:
-        X, y = _rows(container, given)
+        X, y = known_rows(container, given)
         words = _words(container, given)
         if given["subclasses"]:
             words.pop("max_terms")
@@ -282,7 +279,7 @@ def _rules(fitted: Any, words: dict[str, Any]) -> str:
 def _subclasses(fitted: Any, container: Model, given: dict[str, Any]) -> str:
     from obliqua.explain.subclasses import subclasses
 
-    X, y = _rows(container, given)
+    X, y = known_rows(container, given)
     words = _words(container, given)
     found = subclasses(fitted, X, y, class_names=words["class_names"], tree=words["tree"])
     return found.text(max(console().width, 40))
@@ -294,30 +291,6 @@ def _filled(line: str, width: int) -> list[str]:
     pieces = parts_of(line.lstrip(), " (?=[-+] |[<>])|(?<=,) ")
     first, *others = fill_lines(pieces, width - start - INDENT)
     return [f"{'':{start}}{first}", *(f"{'':{start + INDENT}}{other}" for other in others)]
-
-
-def _rows(container: Model, given: dict[str, Any]) -> tuple[Any, AnyArray | None]:
-    """Read the rows to draw, if there are any."""
-    if given["data"] is None:
-        return None, None
-    table = read_table(given["data"], given["delimiter"], given["missing"], given["dates"])
-    table, _ = choose_known(table, container.encoding.names, has_own_names(container))
-    columns, gaps = container.encoding.columns, container.takes_missing
-    target = given["target"]
-    if target is None:
-        return read_as(table, columns, gaps), None
-    table.require([target], "--target")
-    table = table.without_missing(target, drop=True)
-    if container.task == "regression":
-        y = plain_numbers(table, [target], "the target")[target].to_numpy()
-        return read_as(table, columns, gaps), y
-    labels = table.labels(target)
-    numbers = class_numbers(container.classes, labels)
-    unknown = check_known(numbers, labels, container.classes, f"--target {target}")
-    if unknown:
-        note(f"{counted(len(labels), 'row')}{unknown}. They are left out.")
-        table, numbers = table.filtered(numbers >= 0), numbers[numbers >= 0]
-    return read_as(table, columns, gaps), container.classes.take(numbers)
 
 
 def draw(

@@ -2,6 +2,8 @@
 
 from obliqua.edit.applying import edited
 from obliqua.edit.fingerprint import fingerprint
+from obliqua.edit.log import log_of
 from obliqua.edit.reading import Edit, Edits, read_edits
+from obliqua.edit.recount import recounted
 
-__all__ = ["Edit", "Edits", "edited", "fingerprint", "read_edits"]
+__all__ = ["Edit", "Edits", "edited", "fingerprint", "log_of", "read_edits", "recounted"]

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from obliqua._sklearn_compat import check_sample_weight
+from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion, get_criterion
+from obliqua.data.problem import Problem, encode, encode_numbers
+from obliqua.data.table import Table, missing_columns
+from obliqua.data.target import Classes
 from obliqua.errors import TreeError
 from obliqua.estimators._fitted import TreesEstimator
+from obliqua.estimators._training import TrainedTreesClassifier
+from obliqua.io.values import NotSaved
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
-from obliqua.words.subject import container_of
+from obliqua.words.subject import container_of, subject_of
 
 __all__ = ["apply_edits"]
 
@@ -61,6 +70,10 @@ def apply_edits(
     go elsewhere, how many there are and what splits gain is not known: `n_samples` is -1 and
     `gain` NaN in the trees, texts and pictures say so, and importances cannot be told.
 
+    With rows, all nodes are counted anew: rows, weights, spreads, gains. The class of each leaf,
+    or its numbers, stay what they were, and so does all that a leaf says which no row reaches; shares
+    of classes are those of the rows. What the best axis-parallel split would gain is not known.
+
     Examples
     --------
     >>> from obliqua import TreeBuilder, apply_edits, export_text
@@ -82,12 +95,73 @@ def apply_edits(
 
     container, _ = container_of(model)
     _check_kind(model)
+    if X is None and (y is not None or sample_weight is not None):
+        raise ValueError("y and sample_weight are those of the rows X, which are not given.")
+    if X is not None and y is None:
+        raise ValueError("To count anew takes the rows X and their labels y; got no y.")
     changed = edited(container, read_edits(edits))
+    if X is not None:
+        changed = _recounted(changed, model, _problem(model, container, X, y, sample_weight))
     if isinstance(model, Tree):
         return changed.trees[0]
     if isinstance(model, Model):
         return changed
     return _holding(model, changed)
+
+
+def _recounted(changed: Model, model: Any, problem: Problem) -> Model:
+    """Count all trees of a model anew."""
+    from obliqua.edit import recounted
+
+    trees = []
+    for tree in changed.trees:
+        rows = problem
+        if changed.combine == "pairs":  # rows of other classes have never reached it
+            rows = problem.take(tree.stats[0][problem.y] > 0)
+        if not rows.n_rows:
+            raise ValueError("y has no row of the two classes that a tree tells apart.")
+        pinned = changed.combine != "mean"
+        trees.append(recounted(tree, rows, _criterion(model, tree), pinned))
+    return replace(changed, trees=tuple(trees))
+
+
+def _criterion(model: Any, tree: Tree) -> Criterion:
+    """Return what the gains of a tree are measured by."""
+    given = getattr(model, "criterion", None)
+    known = CRITERIA if tree.task == Classes.task else NUMBER_CRITERIA
+    if isinstance(given, str) and given in known:
+        return known[given]
+    if callable(given) and not isinstance(given, NotSaved) and tree.task == Classes.task:
+        return get_criterion(given)
+    return known["gini"] if tree.task == Classes.task else known[tree.loss]
+
+
+def _problem(
+    model: Any, container: Model, X: Any, y: Any, sample_weight: ArrayLike | None
+) -> Problem:
+    """Make a problem of rows, over the columns and classes that the model knows."""
+    if container.adds_up:
+        raise TreeError(
+            "The trees of this model are added up, and each but the first has learnt what those "
+            "before it left over: rows and labels do not tell what to count. Leave X and y out."
+        )
+    Z, learnt = subject_of(model, tree=0).labelled_rows(X, y)
+    weights, there = None, np.ones(len(Z), dtype=bool)
+    if sample_weight is not None:
+        weights = check_sample_weight(sample_weight, Z, dtype=np.float64, ensure_non_negative=True)
+        there = weights > 0
+    of_classes = None
+    if isinstance(model, TrainedTreesClassifier):
+        of_classes = model._weights_of_classes(container.classes, learnt, weights)
+        there &= True if of_classes is None else of_classes[learnt] > 0
+    if not there.any():
+        raise ValueError("There is no row of a weight above 0 to count.")
+    Z, learnt = Z[there], learnt[there]
+    weights = None if weights is None else weights[there]
+    table = Table(Z, container.encoding, missing_columns(Z))
+    if not container.n_classes:
+        return encode_numbers(table, learnt, weights)
+    return encode(table, learnt.astype(np.int32), container.n_classes, weights, of_classes)
 
 
 def _check_kind(model: Any) -> None:

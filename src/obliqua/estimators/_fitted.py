@@ -298,7 +298,8 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
         ndarray of shape (n_samples,)
             The root of the leaf's mean squared error on its training rows; of several outputs,
             of the mean over them. Where leaves say medians, the mean distance from them. It tells
-            of rows that the tree was fitted to, so rows that are new lie further off.
+            of rows that the tree was fitted to, so rows that are new lie further off. NaN where
+            the tree was edited and the rows of the leaf are not known.
         """
         return self._spread_of(self._check_rows(X))
 
@@ -348,6 +349,7 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
         """Return how far the training rows of the leaf lie from what it says."""
         tree = self.model_.trees[0]
         spread = np.sqrt(tree.impurity) if tree.loss == "squared_error" else tree.impurity
+        spread = np.where(tree.n_samples < 0, np.nan, spread)
         return spread.take(tree.apply(Z, self._n_threads(Z)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -77,7 +77,12 @@ def fit_refined(
 
 
 def check_refining_notes(estimator: Any, kinds: tuple[str, ...]) -> None:
-    """Check what a file has said of a fit beside the model; `kinds` of trees may be chosen."""
+    """Check what a file has said of a fit beside the model; `kinds` of trees may be chosen.
+
+    A tree that was refined further or edited since has no such notes.
+    """
+    if vars(estimator).keys().isdisjoint(REFINING_NOTES):
+        return
     curves = (estimator.loss_curve_, estimator.cv_sizes_, estimator.cv_scores_)
     if estimator.chosen_ not in kinds or any(
         curve.ndim != 1 or curve.dtype.kind not in "if" for curve in curves

@@ -18,9 +18,10 @@ from obliqua.errors import TreeError
 from obliqua.prune.reduced_error import add_upwards
 from obliqua.refine.rows import Float32Array, SoftRows, WeightColumns, padded
 from obliqua.tree.layout import KIND_NAMES, MissingSide, NodeKind, first_children, pointers
+from obliqua.tree.spread import with_coded_spreads
 from obliqua.tree.tree import Tree
 
-__all__ = ["FLOOR", "Draft", "draft_of", "tree_of", "with_coded_spreads"]
+__all__ = ["FLOOR", "Draft", "draft_of", "tree_of"]
 
 #: c in the loss -log(v + c), which bounds what a row can cost: it may be mislabelled.
 FLOOR = 0.2
@@ -401,54 +402,3 @@ def renumbered(draft: Draft, root: int) -> Draft:
 # --- how much columns with levels or gaps vary at the nodes --------------------------------------
 #
 # `measure_spread` finds it for plain numbers; here the numbers differ from node to node.
-
-
-def with_coded_spreads(tree: Tree, problem: Problem) -> Tree:
-    """Fill in the standard deviations of columns that are qualitative or have missing values."""
-    wanted = np.flatnonzero(problem.coded[tree.coef_idx]).tolist()
-    if not wanted:
-        return tree
-    leaf = tree.apply(problem.Z)
-    weights = np.ones(problem.n_rows)
-    if problem.weights is not None:
-        weights = problem.weights.astype(np.float64)
-    node_of = tree.node_of_plane[tree.plane_of_coef]
-    spread = tree.spread.copy()
-    below: dict[int, Int64Array] = {}
-    for k in wanted:
-        node = int(node_of[k])
-        if node not in below:
-            below[node] = np.flatnonzero(_leaves_below(tree, node)[leaf])
-        rows = below[node]
-        values = _values(tree, k, problem.Z[rows, tree.coef_idx[k]].astype(np.float64))
-        spread[k] = _deviation(values, weights[rows])
-    return replace(tree, spread=round_significant(spread))
-
-
-def _leaves_below(tree: Tree, node: int) -> BoolArray:
-    """Say which nodes are a node or below it."""
-    inside = np.zeros(tree.n_nodes, dtype=bool)
-    inside[node] = True
-    for kid in range(node + 1, tree.n_nodes):  # children stand behind their parents
-        inside[kid] = inside[tree.parent[kid]]
-    return inside
-
-
-def _values(tree: Tree, k: int, raw: FloatArray) -> FloatArray:
-    """Return what coefficient k multiplies at some rows."""
-    table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]]
-    absent = np.isnan(raw)
-    if len(table):
-        codes = np.where(absent, 0, raw).astype(np.int64)
-        known = (codes >= 0) & (codes < len(table))
-        raw = np.where(known, table[np.where(known, codes, 0)], 0.0)
-    return np.where(absent, tree.fill[k], raw)
-
-
-def _deviation(values: FloatArray, weights: FloatArray) -> float:
-    """Return the weighted standard deviation; NaN without rows."""
-    if len(values) == 0:
-        return float("nan")
-    share = weights / weights.sum()
-    middle = float((share * values).sum())
-    return float(np.sqrt((share * (values - middle) ** 2).sum()))

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._core.base.spread import leaf_ranges, leaf_sums, node_spread
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array, Rows
+from obliqua.data.problem import Problem
 from obliqua.data.sparse_rows import SparseRows
 from obliqua.data.table import checked_rows, missing_columns
 from obliqua.data.threads import each, over_rows
+from obliqua.data.weights import round_significant
 from obliqua.errors import TreeError
 from obliqua.tree.tree import Tree
 
-__all__ = ["measure_spread", "measure_spread_of_grown", "node_spreads"]
+__all__ = [
+    "measure_spread",
+    "measure_spread_of_grown",
+    "multiplied_spreads",
+    "node_spreads",
+    "with_coded_spreads",
+]
 
 MANY_LEAVES = 1000  # of trees that nobody reads
 COLUMNS_AT_ONCE = 32  # bounds the memory: four numbers per node and column
@@ -214,3 +223,81 @@ def node_spreads(
         n_threads,
     )
     return node_spread(sums, (low, high), centre, parent, exponent)
+
+
+class Multiplied(Protocol):
+    """Coefficients with what they multiply: of splits, a `Tree`, or of linear functions."""
+
+    @property
+    def coef_idx(self) -> Int32Array: ...
+
+    @property
+    def fill(self) -> FloatArray: ...
+
+    @property
+    def table_ptr(self) -> Int64Array: ...
+
+    @property
+    def table(self) -> FloatArray: ...
+
+
+def with_coded_spreads(tree: Tree, problem: Problem) -> Tree:
+    """Fill in the standard deviations of columns that are qualitative or have missing values."""
+    wanted = np.flatnonzero(problem.coded[tree.coef_idx])
+    if not len(wanted):
+        return tree
+    spread = tree.spread.copy()
+    node = tree.node_of_plane[tree.plane_of_coef]
+    spread[wanted] = multiplied_spreads(tree, problem, tree, node, wanted)
+    return replace(tree, spread=round_significant(spread))
+
+
+def multiplied_spreads(
+    tree: Tree, problem: Problem, given: Multiplied, node_of: Int64Array, wanted: Int64Array
+) -> FloatArray:
+    """Return how much what some coefficients multiply varies at the nodes that they belong to."""
+    leaf = tree.apply(problem.Z)
+    weights = np.ones(problem.n_rows)
+    if problem.weights is not None:
+        weights = problem.weights.astype(np.float64)
+    below: dict[int, Int64Array] = {}
+    found = []
+    for k in wanted.tolist():
+        node = int(node_of[k])
+        if node not in below:
+            below[node] = np.flatnonzero(_leaves_below(tree, node)[leaf])
+        rows = below[node]
+        values = _values(given, k, problem.Z[rows, given.coef_idx[k]].astype(np.float64))
+        found.append(_deviation(values, weights[rows]))
+    return np.array(found)
+
+
+def _leaves_below(tree: Tree, node: int) -> BoolArray:
+    """Say which nodes are a node or below it."""
+    inside = np.zeros(tree.n_nodes, dtype=bool)
+    inside[node] = True
+    for kid in range(node + 1, tree.n_nodes):  # children stand behind their parents
+        inside[kid] = inside[tree.parent[kid]]
+    return inside
+
+
+def _values(given: Multiplied, k: int, raw: FloatArray) -> FloatArray:
+    """Return what coefficient k multiplies at some rows."""
+    table = given.table[given.table_ptr[k] : given.table_ptr[k + 1]]
+    absent = np.isnan(raw)
+    if len(table):
+        codes = np.where(absent, 0, raw).astype(np.int64)
+        known = (codes >= 0) & (codes < len(table))
+        raw = np.where(known, table[np.where(known, codes, 0)], 0.0)
+    return np.where(absent, given.fill[k], raw)
+
+
+def _deviation(values: FloatArray, weights: FloatArray) -> float:
+    """Return the weighted standard deviation; NaN without rows, or if it is beyond float64."""
+    if len(values) == 0:
+        return float("nan")
+    share = weights / weights.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = float((share * values).sum())
+        found = float(np.sqrt((share * (values - middle) ** 2).sum()))
+    return found if np.isfinite(found) else float("nan")
