@@ -24,7 +24,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-exports bench-forests reproduce experiments reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-exports bench-forests report-assets report-assets-check reproduce experiments reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 LONGER = --jobs -1 --resume --out results/experiments
@@ -68,6 +68,20 @@ lint: $(VENV)/.package $(VENV)/.group-lint ## check style and types
 docs: $(VENV)/.package $(VENV)/.group-docs ## build the documentation in build/docs/html
 	@$(RUN) -m sphinx -n -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo "docs: open build/docs/html/index.html"
+
+# The report's page: TypeScript in web/, bundled into files that the package ships. Node is needed
+# to change it, not to use it.
+web/node_modules/.made: web/package.json web/package-lock.json
+	@cd web && npm ci --silent --ignore-scripts
+	@touch $@
+
+report-assets: web/node_modules/.made ## bundle the sources in web/ into what the report's page is made of
+	@cd web && npm run --silent build
+
+report-assets-check: web/node_modules/.made ## check types and style in web/, and that the kept bundle is made of it
+	@cd web && npm run --silent check
+	@folder=$$(mktemp -d) && (cd web && npm run --silent build -- "$$folder") && \
+	 diff -r "$$folder" src/obliqua/pages/assets && rm -r "$$folder" && echo "report-assets: up to date"
 
 figures: $(VENV)/.package $(VENV)/.group-plot ## draw the figures of the documentation again
 	@for script in docs/figures/*.py; do $(RUN) $$script || exit 1; done

@@ -1,12 +1,12 @@
 // Bundles the page's code and style into the two files that the package ships, and writes the
-// licences of what is in them.
+// licences of what is in them. A folder as argument is written to instead, to be compared.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const assets = join(here, "..", "src", "obliqua", "pages", "assets");
+const assets = process.argv[2] ?? join(here, "..", "src", "obliqua", "pages", "assets");
 const banner = "/* Made from web/ by make report-assets. Do not edit. Licences: LICENSES.txt. */";
 
 const made = await build({

@@ -12,7 +12,7 @@ from obliqua.select.methods import METHODS
 
 
 def test_the_commands() -> None:
-    names = "fit predict show edit compare advise distil export demo reproduce"
+    names = "fit predict show report edit compare advise distil export demo reproduce"
     assert names.split() == list(COMMANDS)
 
 

@@ -1,7 +1,9 @@
 /** Puts the page together. */
 
+import type { Answer } from "./answers";
 import { append, button, el, fill } from "./dom";
 import { EditPanel } from "./editpanel";
+import { savedEdits } from "./edits";
 import { ListView } from "./listview";
 import { NodePanel } from "./nodepanel";
 import { qualityView } from "./quality";
@@ -81,6 +83,7 @@ function header(page: Payload, state: State): HTMLElement {
 
 function made(page: Payload, at: HTMLElement): void {
   const state = new State(page);
+  forConsole(state);
   const status = el("p", { class: "status", role: "status", "aria-live": "polite" });
   const say = (words: string): void => { status.textContent = words; };
   const trying = new TryRow(state, say);
@@ -112,6 +115,20 @@ function made(page: Payload, at: HTMLElement): void {
   requestAnimationFrame(() => { tree.fit(); });
   window.addEventListener("beforeprint", () => { tree.forPaper(true); });
   window.addEventListener("afterprint", () => { tree.forPaper(false); });
+}
+
+/** What the console of a browser can ask: rows are lists of numbers, codes of levels, and null. */
+function forConsole(state: State): void {
+  const said = (row: (number | null)[]): Answer => (
+    state.answers.of(Float64Array.from(row, (entry) => entry ?? NaN)));
+  Object.defineProperty(window, "obliqua", { value: Object.freeze({
+    /** Shares of classes or numbers, the number of the class, and the leaves: after the edits. */
+    answer: (row: (number | null)[]) => said(row),
+    /** The text of the file that Save edits would write. */
+    edits: () => savedEdits(state.page, state.edits),
+    nEmbedded: () => state.rows?.n ?? 0,
+    embedded: (row: number) => Array.from(state.rows!.at(row), (entry) => (Number.isNaN(entry) ? null : entry)),
+  }) });
 }
 
 const payload = JSON.parse(document.getElementById("payload")!.textContent) as Payload;
