@@ -31,10 +31,11 @@ PLACES = {
     "methods": (1.6, 5.2),
     "refine": (0.4, 5.2),
     "forest": (2.96, 5.2),
-    "plot": (5.3, 5.2),
-    "estimators": (3.2, 6.2),
-    "select": (3.2, 7.1),
-    "cli": (3.2, 8.0),
+    "plot": (4.8, 5.2),
+    "pages": (6.6, 5.95),
+    "estimators": (3.2, 6.65),
+    "select": (3.2, 7.5),
+    "cli": (3.2, 8.3),
 }
 HEAD = f"""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">

@@ -84,6 +84,26 @@ class TreesEstimator(BaseEstimator):
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model; raise if it makes no sense."""
 
+    # --- in notebooks --------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram, and below it the tree if there is one."""
+        return self._with_picture(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """Return the same for those who ask for all forms at once, as notebooks do."""
+        forms: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in forms:
+            forms["text/html"] = self._with_picture(forms["text/html"])
+        return forms
+
+    def _with_picture(self, html: str) -> str:
+        if "model_" not in vars(self):
+            return html
+        from obliqua.pages.picture import with_picture
+
+        return with_picture(html, self)
+
     def apply(self, X: Any) -> Int64Array:
         """Say which leaf each row reaches.
 
