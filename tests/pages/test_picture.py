@@ -28,6 +28,7 @@ from obliqua import (
     CartRegressor,
     LMDTClassifier,
     ObliqueForestClassifier,
+    ObliqueTreeClassifier,
     ObliqueTreeRegressor,
     Tree,
     TreeBuilder,
@@ -406,6 +407,27 @@ def test_what_cannot_be_drawn_leaves_the_diagram(
     diagram = same(estimator_html_repr(model))
     assert same(model._repr_html_()) == diagram
     assert same(model._repr_mimebundle_()["text/html"]) == diagram
+
+
+@pytest.mark.skipif(
+    not hasattr(sklearn.base.BaseEstimator, "_get_fitted_attr_html"),
+    reason="scikit-learn shows fitted attributes since 1.9",
+)
+def test_fitted_attributes_are_shown_but_for_those_that_cannot_be_made() -> None:
+    model = ObliqueTreeClassifier(random_state=0).fit(IRIS.data, IRIS.target)
+    own = sklearn.base.BaseEstimator._get_fitted_attr_html(model)
+    table = model._get_fitted_attr_html()
+    assert table._repr_html_inner() == own._repr_html_inner()
+    assert "feature_importances_" in table
+    # Without spreads nobody can say which feature of a split matters how much.
+    tree = replace(model.tree_, spread=np.full_like(model.tree_.spread, np.nan))
+    model._hold(replace(model.model_, trees=(tree,)), model.feature_names_in_)
+    with pytest.raises(TreeError):
+        _ = model.feature_importances_
+    table = model._get_fitted_attr_html()
+    assert set(own) - set(table) == {"feature_importances_"}
+    assert "Fitted attributes" in model._repr_html_()
+    assert "obliqua-picture" in model._repr_html_()
 
 
 def test_ids_are_used_once() -> None:

@@ -1,5 +1,6 @@
 """What all fitted estimators share, whether they hold one tree or several: predicting."""
 
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,6 +104,21 @@ class TreesEstimator(BaseEstimator):
         from obliqua.pages.picture import with_picture
 
         return with_picture(html, self)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return scikit-learn's table of fitted attributes, which it has since 1.9.
+
+        It reads all of them. Some are computed when they are asked for, and a model may be too
+        large for one, or lack what it needs; the table is made without those.
+        """
+        known = BaseEstimator()
+        for name in object.__dir__(self):  # that of scikit-learn reads attributes too
+            if name.endswith("_") and not name.startswith("_"):
+                with suppress(Exception):
+                    vars(known)[name] = getattr(self, name)
+        table = known._get_fitted_attr_html(doc_link)
+        table.estimator_class = type(self)
+        return table
 
     def apply(self, X: Any) -> Int64Array:
         """Say which leaf each row reaches.
