@@ -33,9 +33,10 @@ PLACES = {
     "forest": (2.96, 5.2),
     "plot": (5.3, 5.2),
     "edit": (4.1, 5.2),
-    "estimators": (3.2, 6.2),
-    "select": (3.2, 7.1),
-    "cli": (3.2, 8.0),
+    "pages": (6.0, 6.0),
+    "estimators": (3.2, 6.75),
+    "select": (3.2, 7.6),
+    "cli": (3.2, 8.4),
 }
 HEAD = f"""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">

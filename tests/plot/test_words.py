@@ -18,10 +18,11 @@ from obliqua import (
     plot_tree,
 )
 from obliqua.data.encoding import Encoding
-from obliqua.plot._canvas import Font, class_colours
+from obliqua.plot._canvas import Font
 from obliqua.plot._nodes import Palette, two_sides
 from obliqua.plot.tree import shown_nodes
 from obliqua.tree.tree import Tree
+from obliqua.words.colours import class_colours
 from obliqua.words.question import question_of
 from obliqua.words.subject import subject_of
 from plot.pictures import assert_tidy, boxes, by_gid, grown, words

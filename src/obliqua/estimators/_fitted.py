@@ -1,5 +1,6 @@
 """What all fitted estimators share, whether they hold one tree or several: predicting."""
 
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,6 +84,41 @@ class TreesEstimator(BaseEstimator):
 
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model; raise if it makes no sense."""
+
+    # --- in notebooks --------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram, and below it the tree if there is one."""
+        return self._with_picture(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """Return the same for those who ask for all forms at once, as notebooks do."""
+        forms: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in forms:
+            forms["text/html"] = self._with_picture(forms["text/html"])
+        return forms
+
+    def _with_picture(self, html: str) -> str:
+        if "model_" not in vars(self):
+            return html
+        from obliqua.pages.picture import with_picture
+
+        return with_picture(html, self)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return scikit-learn's table of fitted attributes, which it has since 1.9.
+
+        It reads all of them. Some are computed when they are asked for, and a model may be too
+        large for one, or lack what it needs; the table is made without those.
+        """
+        known = BaseEstimator()
+        for name in object.__dir__(self):  # that of scikit-learn reads attributes too
+            if name.endswith("_") and not name.startswith("_"):
+                with suppress(Exception):
+                    vars(known)[name] = getattr(self, name)
+        table = known._get_fitted_attr_html(doc_link)
+        table.estimator_class = type(self)
+        return table
 
     def apply(self, X: Any) -> Int64Array:
         """Say which leaf each row reaches.

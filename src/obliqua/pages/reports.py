@@ -28,9 +28,9 @@ from obliqua.pages.given_rows import GivenRows, column_facts, embedded
 from obliqua.pages.measures import class_measures, number_measures
 from obliqua.pages.regions import regions
 from obliqua.pages.tree_facts import MOST_HISTOGRAMS, Facts, tree_facts
-from obliqua.plot._canvas import RAMP, class_colours
 from obliqua.plot._rows import Sample
 from obliqua.tree.tree import Tree
+from obliqua.words.colours import RAMP, class_colours
 from obliqua.words.phrases import on_one_line, written_counted
 from obliqua.words.subject import Subject, subject_of
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.target import Numbers
-from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, class_colours, mix, ramp_colour
+from obliqua.plot._canvas import Canvas, Font
 from obliqua.plot._rows import Along, Histogram, Sample, first_number_at, sums_at
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
+from obliqua.words.colours import EDGE, GREY, INK, class_colours, mix, ramp_colour
 from obliqua.words.levels import LevelBranch
 from obliqua.words.line import line_of, says_line
 from obliqua.words.numbers import write_number

@@ -10,11 +10,12 @@ import numpy as np
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray, BoolArray, FloatArray
-from obliqua.plot._canvas import INK, RAMP, Font, mark, mix, write
+from obliqua.plot._canvas import Font, mark, write
 from obliqua.plot._nodes import Paint, Palette, Shades
 from obliqua.plot._rows import Sample
 from obliqua.tree.layout import MissingSide, NodeKind
 from obliqua.tree.tree import Tree
+from obliqua.words.colours import INK, RAMP, mix
 from obliqua.words.subject import Subject, read_column
 
 MARGIN = 0.06  # of the range of the rows, on every side

@@ -9,19 +9,17 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.plot._canvas import (
-    INK,
-    PALE,
     Font,
     axes_of,
     check_ax,
     check_limit,
-    mix,
     note_below,
     size_of_axes,
     write,
 )
 from obliqua.spectrum.diagnosis import Diagnosis
 from obliqua.spectrum.energies import Energy, percent
+from obliqua.words.colours import INK, PALE, mix
 
 # Purple and green are told apart by colour-blind readers.
 LOW, HIGH = "#762a83", "#1b7837"

@@ -12,7 +12,7 @@ import numpy as np
 
 from obliqua._typing import AnyArray
 from obliqua.data.encoding import written_name
-from obliqua.plot._canvas import EDGE, GREY, INK, Canvas, Font, check_ax, check_limit, mix
+from obliqua.plot._canvas import Canvas, Font, check_ax, check_limit
 from obliqua.plot._nodes import (
     DIGITS,
     FURTHER,
@@ -44,6 +44,7 @@ from obliqua.plot._rows import (
     rows_at,
     sums_at,
 )
+from obliqua.words.colours import EDGE, GREY, INK, mix
 from obliqua.words.line import line_of, says_line
 from obliqua.words.numbers import write_number
 from obliqua.words.phrases import (

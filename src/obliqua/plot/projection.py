@@ -11,16 +11,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.data.target import Numbers
-from obliqua.plot._canvas import (
-    GREY,
-    Font,
-    axes_of,
-    check_ax,
-    mix,
-    note_below,
-    size_of_axes,
-    write,
-)
+from obliqua.plot._canvas import Font, axes_of, check_ax, note_below, size_of_axes, write
 from obliqua.plot._nodes import Paint, Palette, Shades, factor_before, labels_of, paint_of
 from obliqua.plot._regions import (
     clip,
@@ -39,6 +30,7 @@ from obliqua.plot._rows import Sample
 from obliqua.tree.builder import TreeBuilder
 from obliqua.tree.layout import NodeKind
 from obliqua.tree.tree import Tree
+from obliqua.words.colours import GREY, mix
 from obliqua.words.question import read_plane
 from obliqua.words.subject import Subject, read_values, subject_of
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from obliqua.plot._canvas import GREY, INK, Canvas, Font, check_ax
+from obliqua.plot._canvas import Canvas, Font, check_ax
 from obliqua.stats.ranks import Ranks
+from obliqua.words.colours import GREY, INK
 
 BLUE = "#0072b2"
 NAME = 2.6  # inches for the name of a method at most

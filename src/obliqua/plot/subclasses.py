@@ -10,17 +10,9 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.explain.subclasses import Subclasses, subclasses
-from obliqua.plot._canvas import (
-    INK,
-    Font,
-    axes_of,
-    check_ax,
-    mix,
-    note_below,
-    size_of_axes,
-    write,
-)
+from obliqua.plot._canvas import Font, axes_of, check_ax, note_below, size_of_axes, write
 from obliqua.plot._nodes import Palette, minus
+from obliqua.words.colours import INK, mix
 from obliqua.words.phrases import written_share
 from obliqua.words.subject import subject_of
 

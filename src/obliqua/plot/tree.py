@@ -10,7 +10,7 @@ import numpy as np
 
 from obliqua._typing import FloatArray
 from obliqua.errors import TreeError
-from obliqua.plot._canvas import GREY, Canvas, Font, check_ax, check_limit, mix, size_of_axes
+from obliqua.plot._canvas import Canvas, Font, check_ax, check_limit, size_of_axes
 from obliqua.plot._nodes import (
     Palette,
     Place,
@@ -34,6 +34,7 @@ from obliqua.plot._rows import (
     rows_at,
     sums_at,
 )
+from obliqua.words.colours import GREY, mix
 from obliqua.words.subject import Subject, goes_aside, subject_of
 
 # A tree with more ends than this is cut to fit, unless max_depth says where.
