@@ -331,6 +331,8 @@ export class TreeView {
 
   private key(event: KeyboardEvent): void {
     const { state } = this;
+    const focused = Number((event.target as Element).closest<HTMLElement>(".card")?.dataset["node"]);
+    if (focused !== state.node) state.chooseNode(focused);
     const { children } = state.nodes[state.node]!;
     const parent = state.parent(state.node);
     const siblings = parent < 0 ? [0] : state.nodes[parent]!.children;
