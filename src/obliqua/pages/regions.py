@@ -13,7 +13,7 @@ from obliqua.words.phrases import spread_of, written_answer
 from obliqua.words.subject import Subject
 
 # A table has room for so much of a rule; the tree itself shows all of it.
-DIGITS, MAX_TERMS, MAX_CONDITIONS = 4, 5, 12
+DIGITS, MAX_TERMS, MAX_CONDITIONS = 4, 3, 12
 
 
 def regions(
