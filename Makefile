@@ -24,7 +24,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-exports bench-forests report-assets report-assets-check reproduce experiments reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-exports bench-forests bench-reports report-assets report-assets-check reproduce experiments reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 LONGER = --jobs -1 --resume --out results/experiments
@@ -112,6 +112,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.exports_javascript --quick --no-speed
 	@$(RUN) -m benchmarks.exports_onnx --quick
 	@$(RUN) -m benchmarks.exports_sql --rows 500 --near 100
+	@$(RUN) -m benchmarks.reports --quick
 
 reproduce: $(VENV)/.package $(VENV)/.group-cli ## make the papers' tables again, or ARGS="hhcart-table-2 --repeats 1"
 	@$(RUN) -m obliqua reproduce $(if $(ARGS),$(ARGS),all claims --jobs -1 --resume)
@@ -163,6 +164,9 @@ bench-exports: $(VENV)/.package $(VENV)/.group-test ## leaves and speed of expor
 	@$(RUN) -m benchmarks.exports_onnx
 	@$(RUN) -m benchmarks.exports_sql
 	@$(RUN) -m benchmarks.exports_sql --speed
+
+bench-reports: $(VENV)/.package $(VENV)/.group-test ## the report's page: bytes, and seconds until it is seen
+	@$(RUN) -m benchmarks.reports $(ARGS)
 
 bench-forests: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## oblique forests beside other libraries: accuracy, time, memory
 	@$(RUN) -m benchmarks.forests $(ARGS)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from export_cases import MAKERS, case, mixed_table
 from sklearn.datasets import load_diabetes, load_iris
 
 import obliqua
+from export_cases import MAKERS, case, mixed_table
 from obliqua import HHCartClassifier, ObliqueTreeRegressor, TreeBuilder, apply_edits, report
 from obliqua.words.subject import container_of
 
@@ -74,7 +74,7 @@ def test_page_says_what_the_model_says(name: str, opened: Callable[..., Any]) ->
 
 
 def test_a_thousand_rows_and_their_embedded_twins(opened: Callable[..., Any]) -> None:
-    model, table, labels = mixed()
+    model, table, _ = mixed()
     rng = np.random.default_rng(0)
     many = table.iloc[rng.integers(0, len(table), 1000)].reset_index(drop=True)
     many["mass (kg)"] += rng.normal(size=1000)
@@ -149,7 +149,9 @@ def test_every_edit_of_classes(opened: Callable[..., Any], tmp_path: Path) -> No
     assert_same(one, model, rows)
     page.locator("summary", has_text="Load edits").click()
     page.get_by_label("Load edits from a file").set_input_files(tmp_path / "edits.json")
-    page.wait_for_function("() => document.querySelector('.status').textContent.includes('loaded')")
+    page.wait_for_function(
+        "() => document.querySelector('.status').textContent.includes('loaded')"
+    )
     assert_same(one, third, rows)
 
 
@@ -250,7 +252,9 @@ def test_a_row_is_tried(opened: Callable[..., Any]) -> None:
     assert "a row of your own" in page.locator(".said").inner_text()
 
 
-def test_smallest_changes_change_the_answer_and_no_smaller_ones(opened: Callable[..., Any]) -> None:
+def test_smallest_changes_change_the_answer_and_no_smaller_ones(
+    opened: Callable[..., Any],
+) -> None:
     model, X, y = iris()
     one = opened(report(model, X, y))
     one.tab("Try a row")
@@ -265,9 +269,7 @@ def test_smallest_changes_change_the_answer_and_no_smaller_ones(opened: Callable
             name = words.partition(" = ")[0]
             column = list(X.columns).index(name)
             found.nth(k).evaluate("button => button.click()")
-            value = float(
-                one.page.get_by_label(name, exact=True).input_value()
-            )
+            value = float(one.page.get_by_label(name, exact=True).input_value())
             z = X.to_numpy()[[number]]
             start = z[0, column]
             z[0, column] = value
@@ -370,7 +372,9 @@ def test_numbers_are_the_same_in_every_country(locale: str, opened: Callable[...
         one.page.get_by_label("Threshold", exact=True).fill(text)
         one.page.keyboard.press("Enter")
         made = apply_edits(model, one.edits()).tree_
-        scale = made.coef[np.argmax(np.abs(made.coef[: made.coef_ptr[1]] * made.spread[: made.coef_ptr[1]]))]
+        scale = made.coef[
+            np.argmax(np.abs(made.coef[: made.coef_ptr[1]] * made.spread[: made.coef_ptr[1]]))
+        ]
         assert made.threshold[0] == pytest.approx(value * scale)
     n = len(json.loads(one.edits())["edits"])
     for text in ("1,234", "1.2.3", "twelve", "", "1e999"):

@@ -89,7 +89,8 @@ export class NodePanel {
         ? el("ol", { class: "branches" }, ...node.children.map((_, branch) => (
           el("li", {}, branchWords(state.page, node, branch))))) : null,
       this.factList(facts),
-      ...(node.edited ? [] : node.notes.map((note) => el("p", { class: "note" }, note))));
+      ...(node.edited ? [] : node.notes.map((note) => (note.length < 120 ? el("p", { class: "note" }, note)
+        : el("details", { class: "note" }, el("summary", {}, `${note.slice(0, 40)}\u2026`), note)))));
   }
 
   /** The question, shortened where it is long. */
@@ -211,7 +212,7 @@ export class NodePanel {
       ["Feature", "Counts", "Moves", ""],
       ranked(plane).map((k) => {
         const name = state.page.columns[plane.column[k]!]!.name;
-        const bar = el("span", { class: "bar", title: shown(size[k]! / scaleOf(node), 3) });
+        const bar = el("span", { class: "effect", title: shown(size[k]! / scaleOf(node), 3) });
         bar.style.width = `${Math.round(60 * size[k]! / whole)}px`;
         return [name, k in plane.tables ? "by level" : shown(plane.coef[k]! / node.divisor),
           known ? bar : "", button("Drop", () => {

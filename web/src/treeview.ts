@@ -14,6 +14,8 @@ const LEAF = { width: 128, height: 84 };
 const LEVEL = 168;
 /** Larger trees are first shown folded below some depth. */
 const MOST_LEAVES_AT_FIRST = 40;
+/** The room for the picture on paper, for A4 and for letter. */
+const PAPER = { width: 680, height: 880 };
 
 interface Datum { node: number; children: Datum[] }
 type Placed = HierarchyPointNode<Datum>;
@@ -376,24 +378,27 @@ export class TreeView {
     if (!this.fitted) this.fit();
   }
 
-  /** Make the picture as wide as a page of paper; on one that would be too small, leave it out. */
+  /** Make the picture as wide as a page of paper; where it would be too small, leave it out. */
   forPaper(paper: boolean): void {
     this.port.style.height = "";
-    const width = 980;
-    const scale = width / parseFloat(this.stage.style.width);
-    this.element.classList.toggle("too-wide", paper && scale < 0.25);
-    if (paper) this.port.style.height = `${this.fit({ width, height: 1300 })}px`;
-    else this.fit();
+    if (!paper) {
+      this.fit();
+      return;
+    }
+    const size = { width: parseFloat(this.stage.style.width), height: parseFloat(this.stage.style.height) };
+    const k = Math.min(1, PAPER.width / size.width, PAPER.height / size.height);
+    this.element.classList.toggle("too-wide", k < 0.25);
+    this.port.style.height = `${Math.ceil(size.height * k)}px`;
+    this.moveTo(0, 0, k);
   }
 
   /** Show the whole tree. */
-  fit(room?: { width: number; height: number }): number {
-    const { width, height } = room ?? this.port.getBoundingClientRect();
-    if (!width || !height) return 1;
+  fit(): void {
+    const { width, height } = this.port.getBoundingClientRect();
+    if (!width || !height) return;
     this.fitted = true;
     const size = { width: parseFloat(this.stage.style.width), height: parseFloat(this.stage.style.height) };
     const k = Math.min(1.15, width / size.width, height / size.height);
     this.moveTo((width - size.width * k) / 2, Math.max(0, (height - size.height * k) / 2), k);
-    return size.height * k;
   }
 }

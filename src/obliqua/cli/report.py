@@ -29,7 +29,9 @@ from obliqua.io.values import text_of
     metavar="FILE",
     help="Write the page to this file; report.html if not given.",
 )
-@click.option("--target", "-t", metavar="COLUMN", help="The column of DATA with the classes, or the numbers.")
+@click.option(
+    "--target", "-t", metavar="COLUMN", help="The column of DATA with the classes, or the numbers."
+)
 @click.option("--test", metavar="FILE", help="A table of rows that the model has not seen.")
 @click.option(
     "--rows",

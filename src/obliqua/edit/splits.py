@@ -54,7 +54,9 @@ def read_split(edit: Edit, before: Mapping[int, NewTerm], encoding: Encoding) ->
     if not isinstance(name, str) or name not in _KINDS:
         raise edit.wrong(f"'kind' must be 'hyperplane' or 'levels'; got {shown(name)}.")
     if not isinstance(plane, Mapping):
-        raise edit.wrong(f"'plane' must be an object with terms and threshold; got {shown(plane)}.")
+        raise edit.wrong(
+            f"'plane' must be an object with terms and threshold; got {shown(plane)}."
+        )
     check_fields(plane, _OF_PLANES, f"{edit.place}: 'plane'")
     listed, side = plane.get("terms"), plane.get("missing")
     if not isinstance(listed, list | tuple) or not listed:

@@ -73,7 +73,12 @@ def _range_of(values: AnyArray | None, coded: bool) -> dict[str, Any]:
         # A value that some row has: that of whole numbers is a whole number.
         middle = float(np.sort(values)[(len(values) - 1) // 2])
     whole = bool((values == np.rint(values)).all())
-    return {"low": float(values.min()), "high": float(values.max()), "middle": middle, "whole": whole}
+    return {
+        "low": float(values.min()),
+        "high": float(values.max()),
+        "middle": middle,
+        "whole": whole,
+    }
 
 
 def embedded(

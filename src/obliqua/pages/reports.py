@@ -229,9 +229,7 @@ class _Maker:
             "importances": _importances(self.model),
             "regionRows": sets[0].name if sets and sets[0].learnt is not None else "",
             "regions": [self._regions(number, sets) for number in range(self.n_shown)],
-            "sets": [
-                self._measured(rows, n) for rows, n in zip(sets, n_embedded, strict=True)
-            ],
+            "sets": [self._measured(rows, n) for rows, n in zip(sets, n_embedded, strict=True)],
             "rows": rows,
         }
 
@@ -306,8 +304,8 @@ class _Maker:
         n_trees = self.computation.n_trees
         if self.n_shown < n_trees:
             notes.append(
-                f"The model has {n_trees:,} trees, and the first {self.n_shown:,} are on this page. "
-                "What it says of a row is what the chosen tree alone says."
+                f"The model has {n_trees:,} trees, and the first {self.n_shown:,} are on this "
+                "page. What it says of a row is what the chosen tree alone says."
             )
         if not sets:
             notes.append(
@@ -346,11 +344,12 @@ class _Maker:
         counts = np.bincount(tree.apply(rows.Z), minlength=tree.n_nodes)
         if (counts == tree.n_samples)[tree.is_leaf].all():
             return []
-        return [
+        words = (
             f"The tree was grown from {n_grown:,} rows and has counted other ones than the "
             f"{len(rows.Z):,} given as training rows: some may have been held out to prune it, or "
             "weighted. Counts at nodes are those of the tree, histograms those of the rows given."
-        ]
+        )
+        return [words]
 
 
 def _sample(subject: Subject, rows: GivenRows) -> Sample:
@@ -388,17 +387,18 @@ def _importances(model: Any) -> list[float] | None:
 
 def _page(payload: Facts, text: str) -> str:
     """Put the page together: its policy lets nothing in but what is in it."""
-    script, style = (
-        (_ASSETS / name).read_text("ascii") for name in ("report.js", "report.css")
-    )
+    script, style = ((_ASSETS / name).read_text("ascii") for name in ("report.js", "report.css"))
     data = json.dumps(payload, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     title = html.escape(payload["title"])
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
     page = f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {_hash(script)}; \
-style-src {_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="{html.escape(payload["writtenBy"])}">

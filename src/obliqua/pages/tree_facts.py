@@ -98,7 +98,9 @@ def _terms(terms: Tree | LineCoefficients, begin: int, end: int) -> Facts:
 
 def _line(tree: Tree, node: int) -> Facts:
     begin, end = int(tree.leaf_ptr[node]), int(tree.leaf_ptr[node + 1])
-    ends = {name: float(getattr(tree, f"leaf_{name}")[node]) for name in ("intercept", "low", "high")}
+    ends = {
+        name: float(getattr(tree, f"leaf_{name}")[node]) for name in ("intercept", "low", "high")
+    }
     return {**_terms(lines_of(tree), begin, end), **ends}
 
 
@@ -221,7 +223,7 @@ def _branch_counts(subject: Subject, sample: Sample, node: int) -> Facts | None:
         sums[branch] = len(at) if known is None else np.bincount(known[at], minlength=n_classes)
         if means is not None and sample.numbers is not None and len(at):
             means[branch] = sample.numbers[at, 0].mean()
-    edges = np.arange(n + 1) - 0.5
+    edges: FloatArray = np.arange(n + 1, dtype=np.float64) - 0.5
     found = Histogram(edges, sums, 0.5, means=means)
     return _histogram_facts(found, conditions(tree, node, subject.encoding, DIGITS))
 
