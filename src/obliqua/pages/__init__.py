@@ -1,0 +1,1 @@
+"""Trees as pages: a report to look at and edit, and pictures for notebooks."""
