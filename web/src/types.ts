@@ -139,16 +139,18 @@ export interface ClassMeasures {
 
 export interface NumberMeasures {
   name: string;
+  /** Null if the true numbers do not vary. */
   r2: number | null;
   rmse: number;
   mae: number;
+  /** The mean of true minus predicted. */
   bias: number;
   /** Predicted (x) and true (y) numbers: counts in a grid between low and high. */
   low: number;
   high: number;
   bins: number;
   cells: [number, number, number][];
-  /** True minus predicted: counts in bins. */
+  /** True minus predicted: counts in bins; those further out are in the last ones. */
   residualLow: number;
   residualHigh: number;
   residuals: number[];
@@ -170,8 +172,9 @@ export interface Region {
   answer: string;
   /** The class, if classes are learnt. */
   label: number | null;
-  rows: number;
-  share: number;
+  /** The number of rows, and their share of all; null where it is not known. */
+  rows: number | null;
+  share: number | null;
   coverage: number | null;
   density: number | null;
   /** Of numbers: mean and standard deviation. */
