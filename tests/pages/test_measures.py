@@ -127,6 +127,14 @@ def test_many_shares_give_bins_of_about_equal_numbers_of_rows() -> None:
     assert all(abs(found["said"] - found["seen"]) < 0.15 for found in bins)
 
 
+def test_many_equal_shares_have_a_bin_for_themselves() -> None:
+    share = np.concatenate([np.linspace(0.0, 0.3, 35), np.full(60, 0.5), np.linspace(0.7, 1.0, 5)])
+    shares = np.column_stack([share, 1.0 - share])
+    codes = np.zeros(100, int)
+    bins = class_measures(codes, shares, shares.argmax(axis=1), 2)["calibration"][0]
+    assert 60 in [found["n"] for found in bins]
+
+
 def test_shares_that_differ_by_rounding_are_one_share() -> None:
     share = np.array([0.1 + 0.2, 0.3, 0.7])
     shares = np.column_stack([share, 1.0 - share])
@@ -231,3 +239,22 @@ def test_far_residuals_do_not_squeeze_the_others() -> None:
     (got,) = number_measures(["y"], residual, np.zeros(1000))
     assert 1.0 <= got["residualHigh"] < 2.0
     assert got["residuals"][-1] == 1
+
+
+def test_one_far_residual_among_none_is_in_sight() -> None:
+    true = np.append(np.zeros(200), 5.0)
+    (got,) = number_measures(["y"], true, np.zeros(201))
+    assert (got["residualHigh"], got["residuals"][-1], got["residuals"][15]) == (5.0, 1, 200)
+
+
+@pytest.mark.parametrize("value", [0.0, -3.0, 7.5])
+def test_a_single_number_is_in_the_middle_of_the_grid(value: float) -> None:
+    (got,) = number_measures(["y"], np.full(4, value), np.full(4, value))
+    assert got["low"] < got["high"]
+    assert (got["low"] + got["high"]) / 2 == value
+    assert got["cells"] == [[GRID_BINS // 2, GRID_BINS // 2, 4]]
+
+
+def test_true_numbers_that_hardly_vary_beside_large_answers_have_no_r2() -> None:
+    (got,) = number_measures(["y"], np.array([0.0, 5e-200]), np.ones(2))
+    assert (got["r2"], got["rmse"]) == (None, 1.0)

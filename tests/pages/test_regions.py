@@ -137,11 +137,29 @@ def test_what_is_not_known_is_none() -> None:
     assert tuple(known[key] for key in KEYS) == (4, None, None, 1.0)
 
 
-def _two_leaves(n_samples: int) -> Tree:
+def test_the_largest_region_is_first_whatever_is_known_of_it() -> None:
+    by_weight = _two_leaves(0, stats=([2.0, 0.0], [0.0, 6.0]))
+    assert [region["leaf"] for region in regions(subject_of(by_weight))] == [2, 1]
+    no_root = dataclasses.replace(_two_leaves(4), n_samples=np.array([-1, 4, 5]))
+    assert [region["leaf"] for region in regions(subject_of(no_root))] == [2, 1]
+
+
+def test_what_is_no_share_is_none_and_no_share_is_above_one() -> None:
+    negative = _two_leaves(4, stats=([-1.0, -3.0], [5.0, 4.0]))
+    odd = {region["leaf"]: region for region in regions(subject_of(negative))}
+    assert (odd[1]["coverage"], odd[1]["label"]) == (None, 0)
+    small_root = dataclasses.replace(_two_leaves(4), n_samples=np.array([3, 4, 0]))
+    assert [region["share"] for region in regions(subject_of(small_root))] == [1.0, 0.0]
+
+
+TWO: tuple[list[float], list[float]] = ([6.0, 0.0], [0.0, 2.0])
+
+
+def _two_leaves(n_samples: int, stats: tuple[list[float], list[float]] = TWO) -> Tree:
     builder = TreeBuilder(1, 2)
     builder.add_split("root", {0: 1.0}, 0.0, ("low", "high"))
-    builder.set_leaf("low", [6.0, 0.0], n_samples)
-    builder.set_leaf("high", [0.0, 2.0], n_samples)
+    builder.set_leaf("low", stats[0], n_samples)
+    builder.set_leaf("high", stats[1], n_samples)
     return builder.build()
 
 
@@ -208,19 +226,34 @@ def test_a_tree_about_a_pair_of_classes_leaves_others_out() -> None:
     assert [tuple(region[key] for key in KEYS) for region in none] == [(0, None, None, None)] * 2
 
 
-def test_numbers_of_a_tree_about_classes_are_not_those_of_rows() -> None:
-    builder = TreeBuilder(1, n_outputs=2)
+@pytest.mark.parametrize("n_classes", [1, 2])
+def test_numbers_of_a_tree_about_classes_are_not_those_of_rows(n_classes: int) -> None:
+    tree = _two_numbers(n_classes)
+    model = Model((tree,), "log_odds", subject_of(tree).encoding, np.arange(n_classes))
+    codes = np.arange(4) % n_classes
+    got = regions(subject_of(model, tree=0), (np.array([[-1.0], [1.0], [-2.0], [-3.0]]), codes))
+    assert [region["rows"] for region in got] == [3, 1]
+    assert [region["share"] for region in got] == [0.75, 0.25]
+    for key in ("label", "mean", "sd", "coverage", "density"):
+        assert [region[key] for region in got] == [None, None]
+
+
+def test_numbers_that_are_not_known_are_none() -> None:
+    tree = dataclasses.replace(_two_numbers(1), n_samples=np.array([4, 3, -1]))
+    known, other = regions(subject_of(tree))
+    assert (known["mean"], known["sd"], known["rows"]) == (1.0, 0.0, 3)
+    assert (other["mean"], other["sd"], other["rows"]) == (-1.0, None, None)
+    some, none = regions(subject_of(tree), (np.array([[-1.0]]), np.array([[2.0]])))
+    assert (some["mean"], some["sd"], some["rows"]) == (2.0, 0.0, 1)
+    assert (none["mean"], none["sd"], none["rows"]) == (None, None, 0)
+
+
+def _two_numbers(n_outputs: int) -> Tree:
+    builder = TreeBuilder(1, n_outputs=n_outputs)
     builder.add_split("root", {0: 1.0}, 0.0, ("low", "high"))
-    builder.set_leaf("low", value=[1.0, -1.0], n_samples=3)
-    builder.set_leaf("high", value=[-1.0, 1.0], n_samples=1)
-    encoding = subject_of(builder.build()).encoding
-    model = Model((builder.build(),), "log_odds", encoding, np.array(["a", "b"]))
-    for given_rows in (None, (np.array([[-1.0], [1.0], [-2.0], [-3.0]]), np.array([0, 1, 0, 0]))):
-        got = regions(subject_of(model, tree=0), given_rows)
-        assert [region["rows"] for region in got] == [3, 1]
-        assert {(region["label"], region["mean"], region["coverage"]) for region in got} == {
-            (None, None, None)
-        }
+    builder.set_leaf("low", value=[1.0] * n_outputs, n_samples=3)
+    builder.set_leaf("high", value=[-1.0] * n_outputs, n_samples=1)
+    return builder.build()
 
 
 def test_levels_and_gaps_are_in_the_rule() -> None:

@@ -43,7 +43,7 @@ def class_measures(
         "accuracy": accuracy_of(matrix),
         "balanced": float(np.nanmean(recall)),
         "macroF": float(np.nanmean(f)),
-        "logLoss": float(loss.mean()) + 0.0,
+        "logLoss": float(loss.mean()),
         "zeroShares": int((own <= 0.0).sum()),
         "matrix": matrix.tolist(),
         "classes": [
@@ -72,7 +72,7 @@ def _calibration(said: FloatArray, true: BoolArray) -> list[dict[str, Any]]:
     n = np.bincount(bins)
     means, seen = np.bincount(bins, weights=said) / n, np.bincount(bins, weights=true) / n
     rows = zip(means.tolist(), seen.tolist(), n.tolist(), strict=True)
-    return [{"said": min(mean, 1.0), "seen": share, "n": k} for mean, share, k in rows]
+    return [{"said": mean, "seen": share, "n": k} for mean, share, k in rows]
 
 
 def number_measures(
