@@ -19,6 +19,8 @@ from export_cases import mixed_table
 from obliqua import CartClassifier, HHCartClassifier, ModelFileIOError, report, save
 from obliqua.pages.given_rows import GivenRows, embedded, packed
 
+NOTHING = load_iris(as_frame=True).data[:0]
+
 
 @pytest.fixture(scope="module")
 def iris() -> tuple[Any, pd.DataFrame, np.ndarray]:
@@ -39,8 +41,10 @@ class Page(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
-        tag, attributes = self.tags[-1]
-        self.texts[attributes.get("id") or tag] = data
+        tag, attributes = self.tags[-1] if self.tags else ("", {})
+        self.texts[attributes.get("id") or tag] = (
+            self.texts.get(attributes.get("id") or tag, "") + data
+        )
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -175,8 +179,8 @@ def test_saving_happens_completely_or_not_at_all(iris: Any, tmp_path: Path) -> N
         ({"y": [0] * 10}, ValueError, "a row for each label"),
         ({"y": ["what"] * 150}, ValueError, "none of the tree's classes"),
         ({"X": None}, ValueError, "no X"),
-        ({"X": np.zeros((0, 4)), "y": []}, ValueError, "no rows|minimum of 1"),
-        ({"X": np.zeros((150, 3))}, ValueError, "features"),
+        ({"X": NOTHING, "y": []}, ValueError, "no rows|minimum of 1"),
+        ({"X": NOTHING[["sepal length (cm)"]]}, ValueError, "feature names"),
         ({"max_rows": -1}, ValueError, "max_rows"),
         ({"max_rows": None}, TypeError, "max_rows"),
         ({"title": 3}, TypeError, "title"),

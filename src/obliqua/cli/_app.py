@@ -23,7 +23,7 @@ COMMANDS = {
     "fit": "Grow a tree from the rows of DATA and save it.",
     "predict": "Predict what each row of DATA is, with a saved model.",
     "show": "Show a saved model: its facts, its tree, its importances.",
-    "report": "Write a page that shows a saved model, tries rows and edits its trees.",
+    "report": "Write a page that shows a saved model and edits it.",
     "edit": "Change a saved model as an edits file says.",
     "compare": "Cross-validate methods side by side on DATA.",
     "advise": "Say which kind of tree suits DATA, and whether one does.",

@@ -47,7 +47,7 @@ from obliqua.io.values import text_of
 @shared.dates_option
 @shared.delimiter_option
 def report(model: str, data: str | None, output: Path | None, **given: Any) -> None:
-    """Write a page that shows a saved model, tries rows and edits its trees.
+    """Write a page that shows a saved model and edits it.
 
     MODEL is a file that `obliqua fit` has made, DATA the table that it was fitted to. The page is
     one file that needs no network. It saves edits as a file for `obliqua edit`.

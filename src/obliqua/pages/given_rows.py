@@ -11,7 +11,7 @@ import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, Int64Array
 from obliqua.data.encoding import QUALITATIVE, Column
-from obliqua.words.levels import written_levels
+from obliqua.io.values import text_of
 from obliqua.words.subject import Subject
 
 #: What a page may hold of rows, in bytes of its text.
@@ -53,7 +53,7 @@ def column_facts(columns: Sequence[Column], used: BoolArray, Z: AnyArray | None)
         facts.append(
             {
                 "name": column.name,
-                "levels": list(written_levels(column)) if coded else None,
+                "levels": [text_of(level) for level in column.levels] if coded else None,
                 "others": column.others,
                 "used": bool(used[place]),
                 "mayMiss": bool(Z is not None and np.isnan(Z[:, place]).any()),

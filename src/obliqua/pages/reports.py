@@ -34,7 +34,7 @@ from obliqua.words.colours import RAMP, class_colours
 from obliqua.words.phrases import on_one_line, written_counted
 from obliqua.words.subject import Subject, subject_of
 
-__all__ = ["Report", "report"]
+__all__ = ["ReportPage", "report"]
 
 _ASSETS = Path(__file__).with_name("assets")
 
@@ -42,7 +42,7 @@ _ASSETS = Path(__file__).with_name("assets")
 MOST_NODES = 5_000
 
 
-class Report:
+class ReportPage:
     """A page about a model; what `report` returns. A notebook shows it as the page itself.
 
     Parameters
@@ -78,7 +78,7 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        return f"Report({len(self.text) / 1000:,.0f} kB; save it with .save('report.html'))"
+        return f"ReportPage({len(self.text) / 1000:,.0f} kB; save it with .save('report.html'))"
 
 
 def report(
@@ -92,7 +92,7 @@ def report(
     feature_names: Sequence[Any] | None = None,
     class_names: Sequence[Any] | None = None,
     max_rows: int = 2000,
-) -> Report:
+) -> ReportPage:
     """Make one page that shows a model, tries rows, says how good it is, and edits its trees.
 
     The page is one file that needs no network and loads nothing: it can be sent by mail and opens
@@ -120,7 +120,7 @@ def report(
 
     Returns
     -------
-    Report
+    ReportPage
         The page. ``save(path)`` writes it; notebooks show it.
 
     Raises
@@ -157,7 +157,7 @@ def report(
     ]
     payload = maker.payload([rows for rows in sets if rows is not None], max_rows)
     payload["title"] = title or f"{_kind_of(model)}: a report"
-    return Report(_page(payload, maker.text))
+    return ReportPage(_page(payload, maker.text))
 
 
 def _kind_of(model: Any) -> str:
