@@ -103,6 +103,21 @@ def _orthogonal(ensemble: Any) -> Any:
     return obliqua.OrthogonalTreesClassifier(ensemble, random_state=0).fit(X, y).model_
 
 
+def _edited(name: str) -> Any:
+    """A model in which the root of the first tree asks something else, and a leaf was relabelled."""
+    model = MAKERS[name]()
+    tree = model.model_.trees[0]
+    leaf = int(np.flatnonzero(tree.is_leaf)[-1])
+    other = model.classes_[(int(tree.leaf_label[leaf]) + 1) % len(model.classes_)].item()
+    terms = [{"column": 0, "coefficient": 1.25}, {"column": 1, "coefficient": -0.5}]
+    plane = {"terms": terms, "threshold": 0.25, "missing": None}
+    edits = [
+        {"tree": 0, "node": 0, "edit": "split", "kind": "hyperplane", "plane": plane},
+        {"tree": 0, "node": leaf, "edit": "label", "class": other},
+    ]
+    return obliqua.apply_edits(model, edits)
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "one oblique tree": lambda: _plain(obliqua.HHCartClassifier(random_state=0)),
     "levels and gaps": lambda: _mixed(obliqua.HHCartClassifier(random_state=0, pruning=None)),
@@ -130,6 +145,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "sum of numbers about classes": lambda: _together("sum", numbers=True),
     "sum of numbers": lambda: _together("sum", numbers=True, classes=False),
     "by hand": by_hand,
+    "edited": lambda: _edited("one oblique tree"),
+    "edited votes": lambda: _edited("votes"),
 }
 
 

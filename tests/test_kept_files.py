@@ -48,6 +48,7 @@ def test_the_files_are_there() -> None:
         "forest",
         "costs",
         "log_odds",
+        "edited",
     } <= set(NAMES)
     assert max(path.stat().st_size for path in FILES.glob("*.obliqua")) < 10_000
 

@@ -188,6 +188,20 @@ def forest() -> Any:
     return model.fit(X, SPECIES[y])
 
 
+def edited() -> Any:
+    """A tree that was changed by hand: rows that are not known, a leaf that was relabelled."""
+    X, y = iris()
+    model = obliqua.CartClassifier(random_state=0, pruning=None, max_depth=3).fit(X, SPECIES[y])
+    terms = [{"column": 2, "coefficient": 1.0}, {"column": 3, "coefficient": 0.5}]
+    plane = {"terms": terms, "threshold": 5.75, "missing": None}
+    edits: list[dict[str, Any]] = [
+        {"node": 2, "edit": "split", "kind": "hyperplane", "plane": plane},
+        {"node": 4, "edit": "collapse", "words": "one leaf is enough"},
+        {"node": 1, "edit": "label", "class": "versicolor"},
+    ]
+    return obliqua.apply_edits(model, edits)
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "cart": cart,
     "hhcart_with_names": hhcart_with_names,
@@ -205,6 +219,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "forest": forest,
     "costs": costs,
     "log_odds": log_odds,
+    "edited": edited,
 }
 
 

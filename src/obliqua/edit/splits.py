@@ -110,8 +110,10 @@ def _column(given: Any, edit: Edit, encoding: Encoding) -> int:
     if isinstance(given, str):
         if names.count(given) == 1:
             return names.index(given)
-        many = "several columns" if given in names else "no column"
-        raise edit.wrong(f"{many} of the model have the name {shown(given)}.")
+        if given in names:
+            raise edit.wrong(f"several columns have the name {shown(given)}; give the number.")
+        known = ", ".join(map(shown, names[:10])) + (", ..." if len(names) > 10 else "")
+        raise edit.wrong(f"no column of the model has the name {shown(given)}: {known}.")
     if isinstance(given, bool) or not isinstance(given, Integral):
         raise edit.wrong(f"'column' must be a number or a name; got {shown(given)}.")
     if not 0 <= given < len(names):
