@@ -63,7 +63,7 @@ export function question(page: Payload, node: WorkNode): string {
 export function shortQuestion(page: Payload, node: WorkNode): string {
   const [plane] = node.planes;
   if (node.kind !== "hyperplane" || !plane) return question(page, node);
-  return node.edited ? condition(page, plane, 0, 2) : node.short;
+  return node.edited ? condition(page, plane, 0, plane.coef.length > 3 ? 2 : 3) : node.short;
 }
 
 /** What leads to a branch: yes and no, or its condition where there are others. */

@@ -142,6 +142,8 @@ def _asked(subject: Subject, node: int) -> Facts:
     found = asked(tree, node, encoding, DIGITS, None)
     notes: list[list[str]] = []
     divisor = 1.0
+    # One more term takes no more room than to say that there is one more.
+    few = None if tree.n_node_features[node] <= FEW_TERMS + 1 else FEW_TERMS
     if tree.kind[node] == NodeKind.MACHINE:
         notes = stand_ins(tree, node, encoding, DIGITS, None)
     elif tree.kind[node] == NodeKind.HYPERPLANE:
@@ -150,7 +152,7 @@ def _asked(subject: Subject, node: int) -> Facts:
         notes = [*found.question.scores(DIGITS), *found.question.missing(DIGITS)]
     return {
         "branches": conditions(tree, node, encoding, DIGITS),
-        "short": conditions(tree, node, encoding, DIGITS, FEW_TERMS)[0],
+        "short": conditions(tree, node, encoding, DIGITS, few)[0],
         "notes": [" ".join(note) for note in notes],
         "divisor": divisor,
     }
