@@ -24,7 +24,7 @@ export class EditPanel {
         + "taken anew there if data are given; until then they are not known where rows have moved."),
       el("details", {}, el("summary", {}, "Load edits"), el("p", {}, this.file)));
     document.addEventListener("keydown", (event) => { this.key(event); });
-    state.on(["edits", "tree"], () => { this.render(); });
+    state.on(["edits", "tree"], () => { this.render(); }, this.element);
     this.render();
   }
 

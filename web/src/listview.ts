@@ -9,7 +9,7 @@ export class ListView {
   readonly element = el("section", { class: "list-view", "aria-label": "The tree as a list" });
 
   constructor(private readonly state: State, private readonly choose: (node: number) => void) {
-    state.on(["tree", "edits"], () => { this.render(); });
+    state.on(["tree", "edits"], () => { this.render(); }, this.element);
     this.render();
   }
 

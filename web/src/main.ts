@@ -91,7 +91,10 @@ function made(page: Payload, at: HTMLElement): void {
     ["Node", new NodePanel(state, say).element],
     ["Try a row", trying.element],
     ["Edits", new EditPanel(state, say).element],
-  ], (place) => { if (place === 1) trying.begin(); });
+  ], (place) => {
+    state.catchUp();
+    if (place === 1) trying.begin();
+  });
   const tree = new TreeView(state);
   const choose = (node: number): void => {
     views.choose(0);
@@ -108,12 +111,18 @@ function made(page: Payload, at: HTMLElement): void {
     ["How good", qualityView(page)],
     ["Features and regions", regions],
     ["As a list", new ListView(state, choose).element],
-  ], (place) => { if (place === 0) requestAnimationFrame(() => { tree.ensureFitted(); }); });
-  state.on(["tree"], renewRegions);
+  ], (place) => {
+    state.catchUp();
+    if (place === 0) requestAnimationFrame(() => { tree.ensureFitted(); });
+  });
+  state.on(["tree"], renewRegions, regions);
   renewRegions();
   fill(at, header(page, state), views.bar, el("main", {}, ...views.parts), status);
   requestAnimationFrame(() => { tree.fit(); });
-  window.addEventListener("beforeprint", () => { tree.forPaper(true); });
+  window.addEventListener("beforeprint", () => {
+    state.catchUp(true);
+    tree.forPaper(true);
+  });
   window.addEventListener("afterprint", () => { tree.forPaper(false); });
 }
 

@@ -14,7 +14,7 @@ export class NodePanel {
   private dragging = false;
 
   constructor(private readonly state: State, private readonly say: (words: string) => void) {
-    state.on(["node", "edits", "tree", "row"], () => { if (!this.dragging) this.render(); });
+    state.on(["node", "edits", "tree", "row"], () => { if (!this.dragging) this.render(); }, this.element);
     this.render();
   }
 

@@ -16,6 +16,8 @@ export interface Rows {
   at(row: number): Float64Array;
 }
 
+interface Listener { does: () => void; element: HTMLElement | undefined }
+
 /** How a model fares on the embedded rows of a set. */
 export interface Fared {
   set: string;
@@ -80,7 +82,8 @@ export class State {
   /** What the model says after all edits, and what it said before any. */
   answers!: Answers;
   private original!: Answers;
-  private readonly listeners = new Map<Topic, (() => void)[]>();
+  private readonly listeners = new Map<Topic, Listener[]>();
+  private readonly waiting = new Set<Listener>();
   private readonly kept = new Map<string, unknown>();
 
   constructor(readonly page: Payload) {
@@ -103,15 +106,28 @@ export class State {
     return this.done.flat();
   }
 
-  on(topics: Topic[], listener: () => void): void {
+  /** Have something done when a topic changes; for an element, not before it is seen. */
+  on(topics: Topic[], does: () => void, element?: HTMLElement): void {
+    const listener = { does, element };
     for (const topic of topics) {
       this.listeners.set(topic, [...this.listeners.get(topic) ?? [], listener]);
     }
   }
 
   private emit(...topics: Topic[]): void {
-    const heard = new Set(topics.flatMap((topic) => this.listeners.get(topic) ?? []));
-    for (const listener of heard) listener();
+    for (const topic of topics) {
+      for (const listener of this.listeners.get(topic) ?? []) this.waiting.add(listener);
+    }
+    this.catchUp();
+  }
+
+  /** Do what has waited for its element to be seen; with `all`, whatever waits. */
+  catchUp(all = false): void {
+    for (const listener of this.waiting) {
+      if (!all && listener.element && listener.element.offsetParent === null) continue;
+      this.waiting.delete(listener);
+      listener.does();
+    }
   }
 
   chooseTree(place: number): void {

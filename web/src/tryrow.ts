@@ -29,7 +29,7 @@ export class TryRow {
       el("details", { open: used.length <= 20 }, el("summary", {}, `Features (${used.length} are used)`),
         el("div", { class: "features" }, ...used.map(([column, place]) => this.control(column, place)))),
       this.changes, el("h3", {}, "Its way"), this.way);
-    state.on(["row", "tree", "edits"], () => { this.render(); });
+    state.on(["row", "tree", "edits"], () => { this.render(); }, this.element);
     this.render();
   }
 

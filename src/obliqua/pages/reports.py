@@ -27,7 +27,7 @@ from obliqua.pages.axis_splits import axis_splits
 from obliqua.pages.given_rows import GivenRows, column_facts, embedded
 from obliqua.pages.measures import class_measures, number_measures
 from obliqua.pages.regions import regions
-from obliqua.pages.tree_facts import MOST_HISTOGRAMS, Facts, tree_facts
+from obliqua.pages.tree_facts import Facts, tree_facts
 from obliqua.plot._rows import Sample
 from obliqua.tree.tree import Tree
 from obliqua.words.colours import RAMP, class_colours
@@ -39,7 +39,9 @@ __all__ = ["ReportPage", "report"]
 _ASSETS = Path(__file__).with_name("assets")
 
 #: Of models with more nodes in all, only the first trees are on the page.
-MOST_NODES = 5_000
+MOST_NODES = 3_000
+#: So many nodes have histograms and axis-parallel splits: of each tree the first ones.
+MOST_HISTOGRAMS = 600
 
 
 class ReportPage:
@@ -239,12 +241,13 @@ class _Maker:
 
     def _tree(self, number: int, sets: list[GivenRows]) -> Facts:
         subject, part = self._subject(number), self.computation.part(number)
+        n_drawn = max(15, MOST_HISTOGRAMS // self.n_shown)
         sample, axis = None, {}
         if sets:
             sample = _sample(subject, sets[0])
-            inner = np.flatnonzero(~subject.tree.is_leaf)
-            axis = axis_splits(subject, sample, sets[0], inner[inner < MOST_HISTOGRAMS])
-        nodes = tree_facts(subject, part, sample, axis)
+            inner = np.flatnonzero(~subject.tree.is_leaf[:n_drawn])
+            axis = axis_splits(subject, sample, sets[0], inner)
+        nodes = tree_facts(subject, part, sample, axis, n_drawn)
         return {"number": number, "note": subject.note, "nodes": nodes}
 
     def _regions(self, number: int, sets: list[GivenRows]) -> list[Facts]:

@@ -22,18 +22,16 @@ from obliqua.words.subject import LineCoefficients, Subject, lines_of, read_colu
 DIGITS = 4
 FEW_TERMS = 2  # of a question where there is little room
 N_BINS = 28
-#: Of larger trees the nodes further down have no histograms.
-MOST_HISTOGRAMS = 500
 
 Facts = dict[str, Any]
 
 
 def tree_facts(
-    subject: Subject, part: Part, sample: Sample | None, axis: Mapping[int, Tree]
+    subject: Subject, part: Part, sample: Sample | None, axis: Mapping[int, Tree], n_drawn: int
 ) -> list[Facts]:
-    """Return what is said of each node, in the order of their numbers."""
+    """Return what is said of each node; the first so many have histograms."""
     return [
-        _node_facts(subject, part, node, sample, axis.get(node))
+        _node_facts(subject, part, node, sample if node < n_drawn else None, axis.get(node))
         for node in range(subject.tree.n_nodes)
     ]
 
@@ -65,7 +63,7 @@ def _node_facts(
         "origin": _origin(tree, node),
         "axis": None if axis is None else _axis_facts(subject, axis),
     }
-    if sample is not None and node < MOST_HISTOGRAMS:
+    if sample is not None:
         facts["histogram"] = _histogram(subject, sample, node)
         facts["means"] = _means(tree, sample, node)
     return facts
