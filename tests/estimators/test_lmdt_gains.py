@@ -14,8 +14,8 @@ import obliqua.methods.lmdt as lmdt
 from obliqua._core.base.rng import child_key
 from obliqua.criteria import CRITERIA, get_criterion
 from obliqua.data.problem import encode
-from obliqua.engine.rules import Rules
 from obliqua.engine.many_branches import goodness_of_branches
+from obliqua.engine.rules import Rules
 from obliqua.methods.lmdt import Machine, grow_lmdt
 from obliqua.tree.tree import Tree
 from problems import examples

@@ -218,9 +218,7 @@ def check_fields(fields: Mapping[str, Any], known: frozenset[str], place: str) -
 def _number_of(what: str, value: Any, place: str) -> int:
     """Return the number of a tree or a node."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise TreeError(
-            f"{place}: {what!r} must be a whole number from 0 on; got {shown(value)}."
-        )
+        raise TreeError(f"{place}: {what!r} must be a whole number from 0 on; got {shown(value)}.")
     return int(value)
 
 

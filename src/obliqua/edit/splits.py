@@ -54,7 +54,9 @@ def read_split(edit: Edit, before: Mapping[int, NewTerm], encoding: Encoding) ->
     if not isinstance(name, str) or name not in _KINDS:
         raise edit.wrong(f"'kind' must be 'hyperplane' or 'levels'; got {shown(name)}.")
     if not isinstance(plane, Mapping):
-        raise edit.wrong(f"'plane' must be an object with terms and threshold; got {shown(plane)}.")
+        raise edit.wrong(
+            f"'plane' must be an object with terms and threshold; got {shown(plane)}."
+        )
     check_fields(plane, _OF_PLANES, f"{edit.place}: 'plane'")
     listed, side = plane.get("terms"), plane.get("missing")
     if not isinstance(listed, list | tuple) or not listed:
@@ -77,9 +79,9 @@ def terms_of(tree: Tree, node: int) -> dict[int, NewTerm]:
     planes = tree.plane_ptr[node : node + 2]
     for k in range(*tree.coef_ptr[planes].tolist()):
         table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]].tolist()
-        numbers = (float(array[k]) for array in (tree.coef, tree.fill, tree.spread))
+        coef, fill, spread = float(tree.coef[k]), float(tree.fill[k]), float(tree.spread[k])
         column = int(tree.coef_idx[k])
-        found.setdefault(column, NewTerm(column, *numbers, tuple(table)))
+        found.setdefault(column, NewTerm(column, coef, fill, spread, tuple(table)))
     return found
 
 
@@ -114,11 +116,12 @@ def _column(given: Any, edit: Edit, encoding: Encoding) -> int:
         raise edit.wrong(f"no column of the model has the name {shown(given)}: {known}.")
     if isinstance(given, bool) or not isinstance(given, Integral):
         raise edit.wrong(f"'column' must be a number or a name; got {shown(given)}.")
-    if not 0 <= given < len(names):
+    number = int(given)
+    if not 0 <= number < len(names):
         raise edit.wrong(
             f"the model has {len(names)} columns, numbered from 0; got column {shown(given)}."
         )
-    return int(given)
+    return number
 
 
 def _table(
