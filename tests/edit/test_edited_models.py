@@ -73,6 +73,8 @@ def test_an_edited_estimator_is_an_ordinary_one(
     else:
         with pytest.raises(TreeError, match=r"gains is not known.*Give rows to apply_edits"):
             _ = edited.feature_importances_
+        assert not hasattr(edited, "feature_importances_")
+    assert "<div" in edited._repr_html_()  # which asks for all attributes
 
 
 def test_quantiles_of_leaves_are_left_out() -> None:
@@ -109,6 +111,19 @@ def test_a_forest_has_plain_trees_and_says_the_same() -> None:
     np.testing.assert_array_equal(said[~here], before[~here])
     raised = (1e6 - float(tree.mean[leaf, 0])) / len(fitted.model_.trees)
     np.testing.assert_allclose(said[here], before[here] + raised)
+
+
+def test_what_is_asked_of_a_forest_that_was_edited() -> None:
+    forest = obliqua.ObliqueForestRegressor(3, random_state=0).fit(A, B)
+    edited = apply_edits(forest, [{"tree": 1, "node": 0, "edit": "collapse"}])
+    passed, first = edited.decision_path(A[:4])
+    assert np.diff(first).tolist()[1] == 1
+    assert passed.shape == (4, first[-1])
+    for ask in (edited.predict_std, edited.proximities):
+        with pytest.raises(TreeError, match=r"were edited by hand.*as it was fitted"):
+            ask(A[:4])
+    with pytest.raises(ValueError, match="With warm_start=True"):
+        edited.set_params(n_estimators=5, warm_start=True).fit(A, B)
 
 
 def test_labels_where_they_would_have_no_effect() -> None:
@@ -190,6 +205,13 @@ def test_a_class_that_the_stats_choose_needs_no_mark() -> None:
     assert apply_edits(tree, edits[:1]).leaf_label.tolist()[2] == 0
     assert tree.leaf_label[2] == 1
     assert not len(apply_edits(tree, edits).relabelled)
+
+
+def test_refining_would_lose_labels() -> None:
+    fitted = obliqua.CartClassifier(max_depth=2).fit(X, Y)
+    edited = apply_edits(fitted, [{"node": 1, "edit": "label", "class": 2}])
+    with pytest.raises(ValueError, match="given a class by hand. Refine first"):
+        obliqua.refined(edited, X, Y)
 
 
 def test_labels_of_all_types() -> None:
