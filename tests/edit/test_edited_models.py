@@ -210,7 +210,7 @@ def test_a_class_that_the_stats_choose_needs_no_mark() -> None:
 def test_refining_would_lose_labels() -> None:
     fitted = obliqua.CartClassifier(max_depth=2).fit(X, Y)
     edited = apply_edits(fitted, [{"node": 1, "edit": "label", "class": 2}])
-    with pytest.raises(ValueError, match="given a class by hand. Refine first"):
+    with pytest.raises(ValueError, match=r"given a class by hand\. Refine first"):
         obliqua.refined(edited, X, Y)
 
 

@@ -44,9 +44,9 @@ class ForestQuestions(TreesEstimator):
         trees = self.model_.trees
         if not isinstance(trees, PackedTrees):
             raise AttributeNotKnown(
-                "The trees of this forest were edited by hand and are no longer those of a fit, so "
-                "this is not known. predict, apply and the readers of trees work; ask the forest "
-                "as it was fitted."
+                "The trees of this forest were edited by hand and are no longer those of a fit, "
+                "so this is not known. predict, apply and the readers of trees work; ask the "
+                "forest as it was fitted."
             )
         return trees
 

@@ -184,8 +184,8 @@ def _check(classifier: Any, max_features: Any, time_limit: Any) -> None:
         )
     if len(classifier.tree_.relabelled):
         raise ValueError(
-            "refined() lets rows decide what leaves say, and some leaves of this tree were given a "
-            "class by hand. Refine first, and edit what comes out."
+            "refined() lets rows decide what leaves say, and some leaves of this tree were given "
+            "a class by hand. Refine first, and edit what comes out."
         )
     if classifier.tree_.costs:
         raise ValueError(
