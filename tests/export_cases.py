@@ -104,7 +104,7 @@ def _orthogonal(ensemble: Any) -> Any:
 
 
 def _edited(name: str) -> Any:
-    """A model in which the root of the first tree asks something else, and a leaf was relabelled."""
+    """A model whose first tree asks something else at its root, with a leaf relabelled."""
     model = MAKERS[name]()
     tree = model.model_.trees[0]
     leaf = int(np.flatnonzero(tree.is_leaf)[-1])

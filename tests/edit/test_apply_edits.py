@@ -228,8 +228,9 @@ def test_rows_are_counted_anew(task: Any, seed: int, weighted: bool) -> None:
         else:
             values = [0.75 * y[rows] for rows in (here, *(passed[c] for c in children))]
             shares = [weights[rows] for rows in (here, *(passed[c] for c in children))]
-            means = [np.average(v, weights=w) if len(v) else 0.0 for v, w in zip(values, shares)]
-            errors = [(w * (v - m) ** 2).sum() for v, w, m in zip(values, shares, means)]
+            both = list(zip(values, shares, strict=True))
+            means = [np.average(v, weights=w) if len(v) else 0.0 for v, w in both]
+            errors = [(w * (v - m) ** 2).sum() for (v, w), m in zip(both, means, strict=True)]
             gain = (errors[0] - sum(errors[1:])) / total if children else 0.0
             says = nodes[old]["says"][0] if not children else means[0]
             error = (shares[0] * (values[0] - says) ** 2).sum()

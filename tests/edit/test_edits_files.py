@@ -323,13 +323,16 @@ def test_junk_anywhere_is_refused_or_makes_a_tree(data: Any) -> None:
             inside[path[-1]] = data.draw(st.sampled_from(JUNK))
         if not places(source):
             break
+    changed, message = None, ""
     try:
         changed = apply_edits(model, source)
     except (ObliquaError, ValueError, TypeError) as error:
-        assert len(str(error)) > 20
-        return
-    obliqua.export_json(changed)
-    obliqua.export_text(changed)
+        message = str(error)
+    if changed is None:
+        assert len(message) > 20
+    else:
+        assert obliqua.from_json(obliqua.export_json(changed)) == changed
+        obliqua.export_text(changed)
 
 
 def test_edits_of_hand_made_numbers() -> None:

@@ -32,7 +32,7 @@ from obliqua.tree.layout import (
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 
-__all__ = ["edited"]
+__all__ = ["class_of", "edited"]
 
 
 @dataclass
@@ -177,7 +177,7 @@ def _read_label(edit: Edit, tree: Tree, change: _Changes, model: Model) -> None:
             "the trees of this model are put together by the shares in their leaves, which a "
             "class does not change. Single trees and trees that vote take labels."
         )
-    change.classes[edit.node] = _class(edit, model)
+    change.classes[edit.node] = class_of(edit, model)
 
 
 _READERS = {"split": _read_split, "collapse": _read_collapse, "label": _read_label}
@@ -187,7 +187,7 @@ def _kind(tree: Tree, node: int) -> str:
     return KIND_NAMES[NodeKind(tree.kind[node])]
 
 
-def _class(edit: Edit, model: Model) -> int:
+def class_of(edit: Edit, model: Model) -> int:
     """Return the number of the class that an edit names."""
     given = edit.given["class"]
     labels = model.classes.tolist()

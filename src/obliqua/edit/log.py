@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from obliqua.data.encoding import Encoding
-from obliqua.edit.applying import edited
+from obliqua.edit.applying import class_of, edited
 from obliqua.edit.reading import Edit, Edits
-from obliqua.io.values import from_json, text_of
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 from obliqua.words.numbers import write_number
@@ -51,7 +50,7 @@ def _written(model: Model, edits: Edits, edit: Edit) -> str:
     said = written_answer(subject, edit.node)
     if edit.what == "collapse":
         return f"{where}: becomes a leaf, {said}"
-    return f"{where}: says {_label(edit, subject)} (before: {said})"
+    return f"{where}: says {_label(edit, model, subject)} (before: {said})"
 
 
 def _with_split(model: Model, edits: Edits, edit: Edit) -> Tree:
@@ -66,10 +65,10 @@ def _question(tree: Tree, node: int, encoding: Encoding) -> str:
     return " ".join(asked(tree, node, encoding, DIGITS, None).pieces)
 
 
-def _label(edit: Edit, subject: Subject) -> str:
+def _label(edit: Edit, model: Model, subject: Subject) -> str:
     """Write what a leaf is told to say."""
     if not subject.holds_numbers:
-        return written_label(text_of(from_json(edit.given["class"])))
+        return written_label(subject.class_names[class_of(edit, model)])
     value = edit.given["value"]
     numbers = value if isinstance(value, list | tuple) else [value]
     return ", ".join(write_number(float(number), DIGITS) for number in numbers)

@@ -58,7 +58,7 @@ def recounted(tree: Tree, problem: Problem, criterion: Criterion, pinned: bool =
         stats=problem.stats(sums),
         n_samples=n_samples,
         axis_gain=np.full(tree.n_nodes, np.nan),
-        relabelled=None,
+        relabelled=np.zeros(0, dtype=np.int32),
     )
     there = n_samples > 0
     if isinstance(problem.target, Classes):
@@ -93,7 +93,7 @@ def _saying_classes(counted: Tree, before: Tree, there: BoolArray, pinned: bool)
     """Let leaves say the classes that they said, and those without rows their shares too."""
     stats = np.where(there[:, None], counted.stats, before.stats)
     n_samples = np.where(there, counted.n_samples, UNKNOWN_ROWS)
-    by_hand = None
+    by_hand = np.zeros(0, dtype=np.int32)
     if pinned:
         other = before.is_leaf & (before.leaf_label != classes_said(stats, before.costs))
         by_hand = np.where(other, before.leaf_label, NOT_RELABELLED).astype(np.int32)

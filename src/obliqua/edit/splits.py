@@ -79,9 +79,9 @@ def terms_of(tree: Tree, node: int) -> dict[int, NewTerm]:
     planes = tree.plane_ptr[node : node + 2]
     for k in range(*tree.coef_ptr[planes].tolist()):
         table = tree.table[tree.table_ptr[k] : tree.table_ptr[k + 1]].tolist()
-        numbers = (float(array[k]) for array in (tree.coef, tree.fill, tree.spread))
+        coef, fill, spread = float(tree.coef[k]), float(tree.fill[k]), float(tree.spread[k])
         column = int(tree.coef_idx[k])
-        found.setdefault(column, NewTerm(column, *numbers, tuple(table)))
+        found.setdefault(column, NewTerm(column, coef, fill, spread, tuple(table)))
     return found
 
 
@@ -116,11 +116,12 @@ def _column(given: Any, edit: Edit, encoding: Encoding) -> int:
         raise edit.wrong(f"no column of the model has the name {shown(given)}: {known}.")
     if isinstance(given, bool) or not isinstance(given, Integral):
         raise edit.wrong(f"'column' must be a number or a name; got {shown(given)}.")
-    if not 0 <= given < len(names):
+    number = int(given)
+    if not 0 <= number < len(names):
         raise edit.wrong(
             f"the model has {len(names)} columns, numbered from 0; got column {shown(given)}."
         )
-    return int(given)
+    return number
 
 
 def _table(

@@ -71,8 +71,9 @@ def apply_edits(
     `gain` NaN in the trees, texts and pictures say so, and importances cannot be told.
 
     With rows, all nodes are counted anew: rows, weights, spreads, gains. The class of each leaf,
-    or its numbers, stay what they were, and so does all that a leaf says which no row reaches; shares
-    of classes are those of the rows. What the best axis-parallel split would gain is not known.
+    or its numbers, stay what they were, and so does all that a leaf says which no row reaches;
+    shares of classes are those of the rows. What the best axis-parallel split would gain is not
+    known.
 
     Examples
     --------

@@ -12,12 +12,17 @@ from obliqua._core.base.walk import all_finite
 from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.data.sparse_rows import no_sparse
 from obliqua.data.threads import thread_count
+from obliqua.errors import TreeError
 from obliqua.estimators._input import FLOATS, read_rows
 from obliqua.io.values import NotSaved
 from obliqua.tree.model import Model
 
 # Fewer rows than this are walked before a second thread would have started.
 ROWS_WORTH_THREADS = 10_000
+
+
+class AttributeNotKnown(TreeError, AttributeError):
+    """What an attribute tells is not known: scikit-learn's display leaves it out then."""
 
 
 class TreesEstimator(BaseEstimator):
@@ -160,7 +165,10 @@ class TreesEstimator(BaseEstimator):
         check_is_fitted(self)
         from obliqua.explain.importance import importances
 
-        return importances(self.model_)
+        try:
+            return importances(self.model_)
+        except TreeError as error:
+            raise AttributeNotKnown(str(error)) from error
 
     def to_sklearn(self, X: Any = None) -> Any:
         """Make a fitted estimator of scikit-learn that says the same; see `obliqua.to_sklearn`.

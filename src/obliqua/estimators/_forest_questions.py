@@ -14,9 +14,10 @@ from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes, Numbers
 from obliqua.data.threads import thread_count
-from obliqua.estimators._fitted import TreesEstimator, TreesRegressor
+from obliqua.estimators._fitted import AttributeNotKnown, TreesEstimator, TreesRegressor
 from obliqua.estimators._leaves import checked_quantiles
 from obliqua.estimators._training import SeedLike
+from obliqua.tree.layout import pointers
 from obliqua.tree.packed import PackedTrees
 
 if TYPE_CHECKING:
@@ -41,7 +42,12 @@ class ForestQuestions(TreesEstimator):
         """The trees, packed."""
         check_is_fitted(self)
         trees = self.model_.trees
-        assert isinstance(trees, PackedTrees)
+        if not isinstance(trees, PackedTrees):
+            raise AttributeNotKnown(
+                "The trees of this forest were edited by hand and are no longer those of a fit, "
+                "so this is not known. predict, apply and the readers of trees work; ask the "
+                "forest as it was fitted."
+            )
         return trees
 
     def decision_path(self, X: Any) -> tuple[csr_array, Int64Array]:
@@ -62,7 +68,10 @@ class ForestQuestions(TreesEstimator):
             `n_nodes_ptr[k + 1]` are those of tree k.
         """
         passed = super().decision_path(X)
-        return passed, self._trees.node_ptr.copy()
+        trees = self.model_.trees
+        if isinstance(trees, PackedTrees):
+            return passed, trees.node_ptr.copy()
+        return passed, pointers([tree.n_nodes for tree in trees])
 
     def oob_importances(
         self,

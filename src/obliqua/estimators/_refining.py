@@ -182,6 +182,11 @@ def _check(classifier: Any, max_features: Any, time_limit: Any) -> None:
             f"refined() takes a classifier of one tree; this {type(classifier).__name__} has "
             f"{len(classifier.model_.trees)}. Refine one that holds a single tree."
         )
+    if len(classifier.tree_.relabelled):
+        raise ValueError(
+            "refined() lets rows decide what leaves say, and some leaves of this tree were given "
+            "a class by hand. Refine first, and edit what comes out."
+        )
     if classifier.tree_.costs:
         raise ValueError(
             "refined() moves hyperplanes by counting mistakes, and knows no costs; this tree has "

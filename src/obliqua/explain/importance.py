@@ -95,10 +95,11 @@ def _normalized(shares: FloatArray) -> FloatArray:
 
 def _shares(tree: Tree) -> FloatArray:
     """Return what a tree explains, shared out among the features."""
-    if np.isnan(tree.gain).any():
+    unknown = np.flatnonzero(np.isnan(tree.gain))
+    if len(unknown):
         raise TreeError(
-            f"What the split of node {int(np.argmax(np.isnan(tree.gain)))} gains is not known: the "
-            "tree was edited by hand. Give rows to apply_edits, X and y, to count it anew."
+            f"What the split of node {unknown[0]} gains is not known: the tree was edited by "
+            "hand. Give rows to apply_edits, X and y, to count it anew."
         )
     if not tree.has_lines:
         return _of_splits(tree, tree.gain)

@@ -74,7 +74,8 @@ RandomForestRegressor or Pipeline
     tree; if this has none and would refuse them, the side with more training rows, as in
     scikit-learn. The parameters of the result are scikit-learn's defaults: it was not fitted with
     them. Nodes of an edited tree whose rows are not known have 0 there, and the weights that they
-    were grown with. Before version 1.9 scikit-learn takes no missing values with ``"absolute_error"``.
+    were grown with. Before version 1.9 scikit-learn takes no missing values with
+    ``"absolute_error"``.
 
     Parts of dates are columns of a tree of scikit-learn: it takes ``model.model_.rows(X)`` in the
     place of a table with dates. A pipeline takes tables as the model does.
