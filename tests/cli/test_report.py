@@ -49,18 +49,8 @@ def test_page_is_the_one_that_the_library_makes(run: Run, model: Any) -> None:
 
 
 def test_rows_are_embedded_only_if_they_may_be(run: Run, model: Any) -> None:
-    run(
-        "report",
-        "m.obliqua",
-        "rows.csv",
-        "-t",
-        "y",
-        "--no-rows",
-        "--title",
-        "Mine",
-        "-o",
-        "a.html",
-    )
+    given = ("report", "m.obliqua", "rows.csv", "-t", "y")
+    run(*given, "--no-rows", "--title", "Mine", "-o", "a.html")
     run(*given, "--rows", "7", "-o", "b.html")
     assert payload("a.html")["rows"] is None and payload("a.html")["title"] == "Mine"
     assert payload("b.html")["rows"]["n"] == 7
