@@ -412,18 +412,18 @@ def test_trees_of_scikit_learn_know_no_unknown_rows() -> None:
 
 
 def test_what_is_done_to_trees_keeps_labels() -> None:
-    tree = apply_edits(oblique(), [{"node": 5, "edit": "label", "class": 0}])
-    assert tree.relabelled.tolist() == [-1] * 5 + [0, -1]
+    tree = apply_edits(oblique(), [{"node": 6, "edit": "label", "class": 1}])
+    assert tree.relabelled.tolist() == [-1] * 6 + [1]
     assert pickle.loads(pickle.dumps(tree)) == tree != oblique()
     part = tree.subtree(4)
-    assert part.relabelled.tolist() == [-1, 0, -1]
+    assert part.relabelled.tolist() == [-1, -1, 1]
     assert not len(tree.subtree(3).relabelled)
     assert not len(obliqua.collapse(tree, 4).relabelled)
     assert obliqua.collapse(tree, 3) == tree
-    joined = oblique().graft(2, part)
-    assert joined.leaf_label[joined.relabelled >= 0].tolist() == [0]
-    again_joined = part.graft(2, oblique())
-    assert (again_joined.relabelled >= 0).sum() == 1
+    for joined in (oblique().graft(2, part), part.graft(1, oblique())):
+        by_hand = joined.relabelled >= 0
+        assert joined.leaf_label[by_hand].tolist() == [1]
+        assert joined.stats[by_hand].tolist() == [[3.0, 1.0]] == [tree.stats[6].tolist()]
     assert obliqua.Tree.from_arrays(tree.to_arrays()) == tree
 
 
