@@ -57,7 +57,7 @@ export function sameNormal(node: NodeInfo, plane: Plane): boolean {
   return was !== undefined && was.coef.length === plane.coef.length
     && was.column.every((column, k) => column === plane.column[k])
     && was.coef.every((coef, k) => coef === plane.coef[k])
-    && Object.keys(was.tables).join() === Object.keys(plane.tables).join();
+    && JSON.stringify(was.tables) === JSON.stringify(plane.tables);
 }
 
 /** Mark which nodes can be reached, and by other rows than before. */
