@@ -80,8 +80,8 @@ report-assets: web/node_modules/.made ## bundle the sources in web/ into what th
 
 report-assets-check: web/node_modules/.made ## check types and style in web/, and that the kept bundle is made of it
 	@cd web && npm run --silent check
-	@folder=$$(mktemp -d) && (cd web && npm run --silent build -- "$$folder") && \
-	 diff -r "$$folder" src/obliqua/pages/assets && rm -r "$$folder" && echo "report-assets: up to date"
+	@folder=$$(mktemp -d) && trap 'rm -r "$$folder"' EXIT && (cd web && npm run --silent build -- "$$folder") && \
+	 diff -r "$$folder" src/obliqua/pages/assets && echo "report-assets: up to date"
 
 figures: $(VENV)/.package $(VENV)/.group-plot ## draw the figures of the documentation again
 	@for script in docs/figures/*.py; do $(RUN) $$script || exit 1; done

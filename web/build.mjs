@@ -34,7 +34,8 @@ await build({
 const packages = new Set();
 for (const file of Object.keys(made.metafile.inputs)) {
   const parts = relative(here, join(process.cwd(), file)).split(sep);
-  if (parts[0] === "node_modules") packages.add(parts[1]);
+  if (parts[0] !== "node_modules") continue;
+  packages.add(parts[1].startsWith("@") ? `${parts[1]}/${parts[2]}` : parts[1]);
 }
 const licences = [...packages].sort().map((name) => {
   const folder = join(here, "node_modules", name);

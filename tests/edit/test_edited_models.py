@@ -343,7 +343,7 @@ def test_words_say_what_is_not_known() -> None:
     assert "z (rows not known, 25 %; x: 75 %; labelled by hand)" in text
     assert "gain not known" in text
     assert "edited by hand" in text
-    assert "Some leaves say a class that was given to them by hand." in text
+    assert "Edited by hand: some leaves say another class than most of their rows have." in text
     rules = obliqua.export_rules(model)
     assert {rule.rows for rule in rules} == {None}
     for order in ("rows", "share", "class", "tree"):

@@ -103,7 +103,7 @@ export class Answers {
     this.runtime = makeModel({
       columns: page.columns,
       classes: page.task === "classification" ? page.names : [],
-      finish: whole ? page.finish : "leaf",
+      finish: whole || ["sum", "log_odds"].includes(page.finish) ? page.finish : "leaf",
       start: page.start,
       nAnswers: page.nAnswers,
       trees: this.trees.map((place) => runtimeTree(work[place]!)),
@@ -225,7 +225,7 @@ export function flips(page: Payload, work: readonly WorkNode[][], answers: Answe
     row[column] = z[column]!;
     return differ(page, now, answer) ? { column, value, answer } : null;
   };
-  page.columns.forEach(({ levels, used }, column) => {
+  page.columns.forEach(({ levels, used, whole, middle }, column) => {
     if (!used) return;
     const value = z[column]!;
     if (levels) {
@@ -233,11 +233,13 @@ export function flips(page: Payload, work: readonly WorkNode[][], answers: Answe
         const flip = code === value ? null : tried(column, code);
         if (flip) found.push(flip);
       }
-    } else if (!Number.isNaN(value)) {
+    } else {
+      // A value that is missing now may become any: one near the middle is looked for.
+      const from = Number.isNaN(value) ? middle ?? 0 : value;
       const meets = answers.trees.flatMap((place) => meetings(work[place]!, column, z));
-      const nearest = [1, -1].map((side) => firstBeyond(meets, value, side,
-        (at) => tried(column, at))).filter((flip) => flip !== null);
-      nearest.sort((a, b) => Math.abs(a.value - value) - Math.abs(b.value - value));
+      const nearest = [1, -1].map((side) => firstBeyond([from, ...meets], from, side, whole,
+        (at) => (at === value ? null : tried(column, at)))).filter((flip) => flip !== null);
+      nearest.sort((a, b) => Math.abs(a.value - from) - Math.abs(b.value - from));
       if (nearest[0]) found.push(nearest[0]);
     }
   });
@@ -245,16 +247,22 @@ export function flips(page: Payload, work: readonly WorkNode[][], answers: Answe
 }
 
 /** Go to one side, from meeting to meeting, until the answer is another one. */
-function firstBeyond(meets: number[], value: number, side: number,
+function firstBeyond(meets: number[], value: number, side: number, whole: boolean,
   tried: (at: number) => Flip | null): Flip | null {
   const ahead = [...new Set(meets.filter((at) => side * (at - value) >= 0))]
     .sort((a, b) => side * (a - b));
   for (const at of ahead) {
+    if (whole) {
+      const next = side > 0 ? Math.ceil(at) : Math.floor(at);
+      const flip = tried(next) ?? tried(next + side);
+      if (flip) return flip;
+      continue;
+    }
     // The plane itself belongs to its left side, and rounding may put it elsewhere.
     const size = Math.max(Math.abs(at), Math.abs(value), Number.MIN_VALUE * 2 ** 60);
     for (const ulps of [0, 1, 16, 1024, 2 ** 20]) {
       const beyond = at + side * ulps * size * 2 ** -52;
-      const flip = beyond === value ? null : tried(beyond);
+      const flip = tried(beyond);
       if (flip) return flip;
     }
   }

@@ -15,7 +15,11 @@ export class EditPanel {
   private readonly file = el("input", { type: "file", accept: ".json,application/json",
     "aria-label": "Load edits from a file" });
 
+  /** What was saved last: leaving the page with other edits is asked about. */
+  private kept: string;
+
   constructor(private readonly state: State, private readonly say: (words: string) => void) {
+    this.kept = savedEdits(state.page, []);
     this.file.addEventListener("change", () => { void this.load(); });
     fill(this.element, el("h2", {}, "Edits"), this.score,
       el("p", { class: "line" }, this.undo, " ", this.redo, " ", this.saved), this.log,
@@ -23,6 +27,9 @@ export class EditPanel {
         + "with obliqua edit MODEL edits.json -o edited.obliqua, or obliqua.apply_edits. Counts are "
         + "taken anew there if data are given; until then they are not known where rows have moved."),
       el("details", {}, el("summary", {}, "Load edits"), el("p", {}, this.file)));
+    window.addEventListener("beforeunload", (event) => {
+      if (savedEdits(state.page, state.edits) !== this.kept) event.preventDefault();
+    });
     document.addEventListener("keydown", (event) => { this.key(event); });
     state.on(["edits", "tree"], () => { this.render(); }, this.element);
     this.render();
@@ -55,9 +62,11 @@ export class EditPanel {
     const before = leaves(state.page.trees[state.tree]!.nodes);
     const now = leaves(state.nodes);
     const parts = state.fared().map(({ set, n, before: was, after }) => {
-      const name = state.page.task === "classification" ? "accuracy" : "R\u00b2";
+      const name = state.page.task === "classification" ? "accuracy"
+        : `R\u00b2${state.page.names.length > 1 ? ` of ${state.page.names[0]}` : ""}`;
       const write = state.page.task === "classification" ? percent : (value: number) => shown(value, 4);
-      return el("p", {}, `${name} on ${count(n)} embedded ${set} rows: ${write(was)}`,
+      const whose = state.page.nTrees === state.page.trees.length ? "" : " of this tree alone";
+      return el("p", {}, `${name}${whose} on ${count(n)} embedded ${set} rows: ${write(was)}`,
         ...(state.edits.length || after !== was ? [" \u2192 ", el("b", {}, write(after))] : []));
     });
     if (!parts.length) parts.push(el("p", { class: "note" }, "Nothing to judge edits by: no rows with answers are embedded."));
@@ -72,6 +81,7 @@ export class EditPanel {
     link.click();
     link.remove();
     setTimeout(() => { URL.revokeObjectURL(address); }, 10_000);
+    this.kept = text;
     this.say("The edits are saved as edits.json.");
   }
 

@@ -29,7 +29,7 @@ export function editedNodes(tree: TreeInfo, edits: readonly Edit[]): WorkNode[] 
     node.edited = true;
     if (edit.edit === "split") {
       node.kind = edit.kind;
-      node.divisor = sameNormal(tree.nodes[edit.node]!, edit.plane)
+      node.divisor = sameNormal(tree.nodes[edit.node]!, edit.kind, edit.plane)
         ? tree.nodes[edit.node]!.divisor : divisorOf(edit.plane);
       node.planes = [edit.plane];
     } else if (edit.edit === "collapse") {
@@ -38,8 +38,10 @@ export function editedNodes(tree: TreeInfo, edits: readonly Edit[]): WorkNode[] 
       node.planes = [];
     } else if (edit.chosen !== null) {
       node.chooses = edit.chosen;
+      node.errors = node.weight === null ? null : node.weight * (1 - node.says[edit.chosen]!);
     } else if (edit.value !== null) {
       node.says = edit.value;
+      node.sd = null;
       const [value] = edit.value;
       if (node.line) {
         node.line = { column: [], coef: [], standIn: [], tables: {},
@@ -52,9 +54,9 @@ export function editedNodes(tree: TreeInfo, edits: readonly Edit[]): WorkNode[] 
 }
 
 /** Whether a plane has the normal that a node had in the model: only its threshold may differ. */
-export function sameNormal(node: NodeInfo, plane: Plane): boolean {
+export function sameNormal(node: NodeInfo, kind: string, plane: Plane): boolean {
   const [was] = node.planes;
-  return was !== undefined && was.coef.length === plane.coef.length
+  return was !== undefined && node.kind === kind && was.coef.length === plane.coef.length
     && was.column.every((column, k) => column === plane.column[k])
     && was.coef.every((coef, k) => coef === plane.coef[k])
     && JSON.stringify(was.tables) === JSON.stringify(plane.tables);
@@ -74,15 +76,25 @@ function marked(nodes: WorkNode[]): void {
 }
 
 /** Why an edit cannot be made; null if it can. */
-export function flawOf(nodes: readonly WorkNode[], edit: Edit): string | null {
+export function flawOf(page: Payload, nodes: readonly WorkNode[], edit: Edit): string | null {
   const node = nodes[edit.node];
   if (!node?.there) return `there is no node ${edit.node}, or it is below one that is a leaf now`;
-  if (edit.edit === "label") return node.kind === "leaf" ? null : `node ${edit.node} is no leaf`;
-  if (node.kind === "leaf") return `node ${edit.node} is a leaf`;
-  if (edit.edit === "split" && node.children.length !== 2) {
-    return `node ${edit.node} has ${node.children.length} branches`;
+  if (edit.edit === "label") {
+    if (!page.mayLabel) return "this model puts together the shares of several trees";
+    if ((edit.chosen !== null) !== (page.task === "classification")) return "it is of another task";
+    return node.kind === "leaf" ? null : `node ${edit.node} is no leaf`;
   }
-  return null;
+  if (node.kind === "leaf") return `node ${edit.node} is a leaf`;
+  if (edit.edit === "collapse") return null;
+  if (!page.maySplit) return "this model adds up trees of classes";
+  if (node.children.length !== 2) return `node ${edit.node} has ${node.children.length} branches`;
+  const numbers = [edit.plane.threshold, ...edit.plane.coef, ...Object.values(edit.plane.tables).flat()];
+  return numbers.every(Number.isFinite) ? null : "a number in it is too large";
+}
+
+/** Whether a plane asks about a number, not about levels alone. */
+export function hasNumbers(plane: Plane): boolean {
+  return plane.column.some((_, k) => !(k in plane.tables));
 }
 
 // --- what can be done with a split -------------------------------------------------------------
@@ -157,7 +169,7 @@ export function withoutTerm(plane: Plane, place: number, mean: number | null): P
 // --- the file ----------------------------------------------------------------------------------
 
 interface SavedTerm {
-  column: number; coefficient: number; stand_in: number | null; spread: number | null;
+  column: number | string; coefficient: number; stand_in: number | null; spread: number | null;
   table?: number[];
 }
 interface SavedPlane { terms: SavedTerm[]; threshold: number; missing: "left" | "right" | null }
@@ -195,7 +207,8 @@ export function savedEdits(page: Payload, edits: readonly Edit[]): string {
 export function loadedEdits(page: Payload, text: string): Edit[] {
   let given: unknown;
   try {
-    given = JSON.parse(text);
+    // A label that is a whole number may be longer than JavaScript's: its digits are compared.
+    given = JSON.parse(text.replace(/"class":\s*(-?\d+)(?=\s*[,}])/g, '"class": {"digits": "$1"}'));
   } catch {
     throw new Error("The file is no JSON. Choose one that this page has saved.");
   }
@@ -205,7 +218,7 @@ export function loadedEdits(page: Payload, text: string): Edit[] {
     throw new Error("The file holds no edits. Choose one that this page has saved.");
   }
   if (file.version !== 1) throw new Error("The file is of a newer version than this page.");
-  if (file.model !== page.fingerprint) {
+  if (typeof file.model === "string" && file.model !== page.fingerprint) {
     throw new Error("The file has edits of another model.");
   }
   return file.edits.map((entry, number) => {
@@ -213,7 +226,7 @@ export function loadedEdits(page: Payload, text: string): Edit[] {
       return loadedEdit(page, entry as Record<string, unknown>);
     } catch (error) {
       const why = error instanceof Error ? error.message : "it is damaged";
-      throw new Error(`Edit ${number} of the file cannot be read: ${why}.`);
+      throw new Error(`Edit ${number + 1} of the file cannot be read: ${why}.`);
     }
   });
 }
@@ -228,8 +241,10 @@ function loadedEdit(page: Payload, entry: Record<string, unknown>): Edit {
   if (entry["edit"] === "collapse") return { ...at, edit: "collapse" };
   if (entry["edit"] === "label") {
     if ("class" in entry) {
-      const wanted = JSON.stringify(entry["class"]);
-      const chosen = page.labels.findIndex((label) => JSON.stringify(JSON.parse(label)) === wanted);
+      const given = entry["class"] as { digits?: string };
+      const wanted = given.digits ?? JSON.stringify(given);
+      const chosen = page.labels.findIndex((label) => label === wanted
+        || JSON.stringify(JSON.parse(label)) === wanted);
       if (chosen < 0) throw new Error("its class is none of this model's");
       return { ...at, edit: "label", chosen, value: null };
     }
@@ -244,17 +259,17 @@ function loadedEdit(page: Payload, entry: Record<string, unknown>): Edit {
     throw new Error("it is of a kind that this page does not know");
   }
   const tables: Record<string, number[]> = {};
-  terms.forEach((term, k) => {
-    if (!page.columns[term.column]?.used || !Number.isFinite(term.coefficient)) {
-      throw new Error("a column of its is not on this page");
-    }
-    if (term.table) tables[k] = term.table;
+  const columns = terms.map(({ column, table }, k) => {
+    const place = typeof column === "number" ? column : page.columns.findIndex(({ name }) => name === column);
+    if (!page.columns[place]?.used) throw new Error("a column is not on this page");
+    if (table) tables[k] = table;
+    return place;
   });
   const plane: Plane = {
-    column: terms.map((term) => term.column),
+    column: columns,
     coef: terms.map((term) => term.coefficient),
-    standIn: terms.map((term) => term.stand_in),
-    spread: terms.map((term) => term.spread),
+    standIn: terms.map((term) => term.stand_in ?? null),
+    spread: terms.map((term) => term.spread ?? null),
     tables, threshold, missing,
   };
   return { ...at, edit: "split", kind: entry["kind"] === "levels" ? "levels" : "hyperplane", plane };

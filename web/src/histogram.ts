@@ -16,6 +16,8 @@ const N_BINS = 24;
 export interface Along {
   histogram: Histogram;
   cut: number;
+  /** -1 where the question runs against the scale: it asks for "at least". */
+  sign: number;
   /** Whether it is of the embedded rows as they are divided now, not of all rows given. */
   live: boolean;
 }
@@ -31,13 +33,13 @@ export function alongOf(state: State, number: number): Along | null {
   if (node.kind === "leaf") return null;
   const was = state.page.trees[state.tree]!.nodes[number]!;
   const [plane] = node.planes;
-  const same = plane !== undefined && (!node.edited || sameNormal(was, plane));
+  const same = plane !== undefined && (!node.edited || sameNormal(was, node.kind, plane));
   if (!node.moved && same && was.histogram) {
     const { histogram } = was;
-    const cut = histogram.names || node.kind !== "hyperplane"
-      ? histogram.low + histogram.left * (histogram.high - histogram.low) / histogram.n
+    const cut = node.children.length > 2 || node.kind === "machine" ? NaN
+      : histogram.names || node.kind !== "hyperplane" ? histogram.low + histogram.left * (histogram.high - histogram.low) / histogram.n
       : plane.threshold / scaleOf(node);
-    return { histogram, cut, live: false };
+    return { histogram, cut, live: false, sign: Math.sign(node.divisor) || 1 };
   }
   return state.rows && node.kind === "hyperplane" && plane ? counted(state, number) : null;
 }
@@ -76,7 +78,7 @@ function counted(state: State, number: number): Along | null {
       return n ? total / n : null;
     });
   }
-  return { histogram, cut, live: true };
+  return { histogram, cut, live: true, sign: Math.sign(node.divisor) || 1 };
 }
 
 /** The colour of a number, given its place between the ends of the colours. */
@@ -108,8 +110,8 @@ export function draw(state: State, along: Along, options: DrawOptions): SVGSVGEl
   const floor = height - (axis ? 18 : 1);
   const totals = new Array<number>(histogram.n).fill(0);
   for (const row of Object.values(histogram.sums)) row.forEach((n, bin) => { totals[bin]! += n; });
-  const x = scaleLinear().domain([Math.min(histogram.low, cut), Math.max(histogram.high, cut)])
-    .range([3, width - 3]);
+  const ends = [histogram.low, histogram.high, ...(Number.isFinite(cut) ? [cut] : [])];
+  const x = scaleLinear().domain([Math.min(...ends), Math.max(...ends)]).range([3, width - 3]);
   const y = scaleLinear().domain([0, Math.max(1, ...totals)]).range([floor, 4]);
   const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`,
     class: "histogram", "aria-hidden": options.moved ? null : "true" });
@@ -131,16 +133,16 @@ export function draw(state: State, along: Along, options: DrawOptions): SVGSVGEl
   picture.appendChild(svg("line", { x1: 0, x2: width, y1: floor, y2: floor, class: "floor" }));
   if (axis && !histogram.names) {
     picture.append(
-      svg("text", { x: 2, y: height - 4, class: "tick" }, shown(x.domain()[0]!, 3)),
+      svg("text", { x: 2, y: height - 4, class: "tick" }, shown(along.sign * x.domain()[0]!, 3)),
       svg("text", { x: width - 2, y: height - 4, class: "tick", "text-anchor": "end" },
-        shown(x.domain()[1]!, 3)));
+        shown(along.sign * x.domain()[1]!, 3)));
   }
   if (typeof options.row === "number" && Number.isFinite(options.row)) {
     const at = Math.max(2, Math.min(width - 2, x(options.row)));
     picture.appendChild(svg("path", { d: `M${at} ${floor}l-5 9h10z`, class: "row-mark" }));
   }
-  picture.appendChild(cutMark(x(cut), floor));
-  if (options.moved) makeMovable(picture, x, cut, floor, options.moved);
+  if (Number.isFinite(cut)) picture.appendChild(cutMark(x(cut), floor));
+  if (options.moved) makeMovable(picture, x, along, floor, options.moved);
   return picture;
 }
 
@@ -165,18 +167,19 @@ function cutMark(at: number, floor: number): SVGGElement {
 
 type Scale = ReturnType<typeof scaleLinear<number>>;
 
-function makeMovable(picture: SVGSVGElement, x: Scale, cut: number, floor: number,
+function makeMovable(picture: SVGSVGElement, x: Scale, { cut, sign }: Along, floor: number,
   moved: (cut: number, done: boolean) => void): void {
   const mark = picture.querySelector<SVGGElement>(".cut")!;
   const [low, high] = x.domain() as [number, number];
   mark.append(svg("rect", { x: -9, y: 0, width: 18, height: floor, class: "grip" }));
   for (const [name, value] of Object.entries({ tabindex: 0, role: "slider",
-    "aria-label": "The cut: drag it, or use the arrow keys", "aria-valuemin": low,
-    "aria-valuemax": high, "aria-valuenow": cut, "aria-valuetext": shown(cut, 6) })) {
+    "aria-label": "The cut: drag it, or use the arrow keys", "aria-valuemin": sign > 0 ? low : -high,
+    "aria-valuemax": sign > 0 ? high : -low, "aria-valuenow": sign * cut,
+    "aria-valuetext": shown(sign * cut, 6) })) {
     mark.setAttribute(name, String(value));
   }
   const held = (at: number): number => Math.min(high, Math.max(low, x.invert(at)));
-  let last = cut;
+  let last: number | null = null;
   select<SVGGElement, unknown>(mark).call(drag<SVGGElement, unknown>()
     .container(picture)
     .on("drag", (event: { x: number }) => {
@@ -184,7 +187,7 @@ function makeMovable(picture: SVGSVGElement, x: Scale, cut: number, floor: numbe
       mark.setAttribute("transform", `translate(${x(last)},0)`);
       moved(last, false);
     })
-    .on("end", () => { if (last !== cut) moved(last, true); }));
+    .on("end", () => { if (last !== null) moved(last, true); }));
   mark.addEventListener("keydown", (event) => {
     const way = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
     if (way === undefined) return;

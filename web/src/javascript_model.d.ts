@@ -34,13 +34,3 @@ export interface Runtime {
   answerOf(z: Float64Array, leaves: number[]): number[];
   chosenBy(z: Float64Array, leaves: number[]): number;
 }
-
-export function makeModel(data: {
-  columns: { name: string; levels: string[] | null; others: boolean }[];
-  classes: string[];
-  finish: string;
-  start: number;
-  nAnswers: number;
-  trees: RuntimeTree[];
-  tests: [];
-}): Runtime;

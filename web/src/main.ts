@@ -50,15 +50,16 @@ const slug = (text: string): string => text.toLowerCase().replace(/\W+/g, "-");
 
 /** Dark, light, or as the system has it. */
 function themeButton(): HTMLButtonElement {
-  const root = document.documentElement;
-  const made = button("Dark", () => {
-    const dark = !isDark();
-    root.dataset["theme"] = dark ? "dark" : "light";
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  let dark = false;
+  const made = button("", () => { choose(!dark); });
+  const choose = (wanted: boolean): void => {
+    dark = wanted;
+    document.documentElement.dataset["theme"] = dark ? "dark" : "light";
     made.textContent = dark ? "Light" : "Dark";
-  });
-  const isDark = (): boolean => (root.dataset["theme"]
-    ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  made.textContent = isDark() ? "Light" : "Dark";
+  };
+  system.addEventListener("change", () => { choose(system.matches); });
+  choose(system.matches);
   return made;
 }
 
@@ -71,11 +72,14 @@ function header(page: Payload, state: State): HTMLElement {
     choice.addEventListener("change", () => { state.chooseTree(Number(choice.value)); });
     append(top, choice);
   }
-  append(top, button("Print", () => { window.print(); }, { class: "quiet" }), themeButton());
+  // A notebook shows the page in a frame, which cannot print.
+  if (window.self === window.top) append(top, button("Print", () => { window.print(); }, { class: "quiet" }));
+  append(top, themeButton());
   const facts = el("dl", { class: "facts" }, ...page.facts.flatMap(([name, value]) => [
     el("dt", {}, name), el("dd", {}, value)]));
   const notes = page.notes.map((note) => el("p", { class: "note" }, note));
-  return el("header", {}, top, el("details", { class: "about" }, el("summary", {},
+  const open = page.nTrees > page.trees.length;
+  return el("header", {}, top, el("details", { class: "about", open }, el("summary", {},
     page.facts.filter(([name]) => name !== "model").map(([name, value]) => `${name}: ${value}`).join(" \u00b7 ")),
   facts, ...notes, el("p", { class: "note" }, `Written by ${page.writtenBy}. `
     + "This page loads nothing and sends nothing.")));
@@ -102,14 +106,20 @@ function made(page: Payload, at: HTMLElement): void {
     side.choose(0);
   };
   const regions = el("div", {});
+  const before = (): HTMLElement => {
+    const words = el("p", { class: "warning", hidden: true }, "Trees were edited. What stands here is "
+      + "of the model as it was before.");
+    state.on(["edits"], () => { words.hidden = !state.edits.length; });
+    return words;
+  };
   const renewRegions = (): void => {
     fill(regions, importancesView(page), regionsView(page, () => state.tree, choose));
   };
   const views = new Tabs("Views", [
     ["Tree", el("div", { class: "workbench" }, tree.element,
       el("aside", { class: "side", "aria-label": "Details" }, side.bar, ...side.parts))],
-    ["How good", qualityView(page)],
-    ["Features and regions", regions],
+    ["How good", el("div", {}, before(), qualityView(page))],
+    ["Features and regions", el("div", {}, before(), regions)],
     ["As a list", new ListView(state, choose).element],
   ], (place) => {
     state.catchUp();
@@ -121,6 +131,7 @@ function made(page: Payload, at: HTMLElement): void {
   requestAnimationFrame(() => { tree.fit(); });
   window.addEventListener("beforeprint", () => {
     state.catchUp(true);
+    document.querySelector<HTMLDetailsElement>(".about")!.open = true;
     tree.forPaper(true);
   });
   window.addEventListener("afterprint", () => { tree.forPaper(false); });

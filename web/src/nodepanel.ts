@@ -1,12 +1,17 @@
 /** The chosen node: what it asks and holds, and what can be done with it. */
 
-import { append, button, el, fill, table } from "./dom";
-import { effects, ranked, roundedPlane, withoutTerm, type Edit, type WorkNode } from "./edits";
+import { button, el, fill, table } from "./dom";
+import { effects, hasNumbers, ranked, roundedPlane, withoutTerm, type Edit, type WorkNode } from "./edits";
 import { alongOf, draw, scaleOf } from "./histogram";
 import { count, counted, NotANumber, percent, shown, typed } from "./numbers";
 import type { State } from "./state";
 import type { Plane } from "./types";
-import { branchWords, condition, leafWords, question, shortQuestion } from "./words";
+import { branchWords, condition, leafWords, question, scoreNotes, shortQuestion } from "./words";
+
+/** What an element is called. */
+function nameOf(element: Element): string {
+  return element.getAttribute("aria-label") ?? element.textContent;
+}
 
 export class NodePanel {
   readonly element = el("section", { class: "panel-body", "aria-label": "The chosen node" });
@@ -25,7 +30,7 @@ export class NodePanel {
   private make(edits: Edit[]): void {
     try {
       this.state.edit(edits);
-      this.say(edits.map(({ words }) => words).join("; "));
+      this.say(edits[0] ? edits[0].words + (edits.length > 1 ? ` (and ${edits.length - 1} more)` : "") : "");
     } catch (error) {
       this.say(error instanceof Error ? error.message : String(error));
     }
@@ -40,9 +45,23 @@ export class NodePanel {
     const leaf = node.kind === "leaf";
     const heading = leaf ? `Leaf ${state.node}: ${leafWords(state.page, node)}`
       : `Question ${state.node}`;
-    fill(this.element, el("h2", {}, heading), leaf ? this.leaf() : this.split());
-    if (leaf) append(this.element, this.leafEdits());
-    else append(this.element, this.splitEdits());
+    const kept = this.focused();
+    fill(this.element, el("h2", { tabindex: -1 }, heading), leaf ? this.leaf() : this.split(),
+      leaf ? this.leafEdits() : this.splitEdits());
+    if (kept !== null) this.focus(kept);
+  }
+
+  /** What is focused in this panel, by what it is called; null if nothing is. */
+  private focused(): string | null {
+    const active = document.activeElement;
+    return active && this.element.contains(active) ? nameOf(active) : null;
+  }
+
+  /** Focus what is called so, or the heading if that is gone. */
+  private focus(name: string): void {
+    const same = [...this.element.querySelectorAll<HTMLElement>("button, input, select, [tabindex]")]
+      .find((element) => nameOf(element) === name);
+    (same ?? this.element.querySelector<HTMLElement>("h2")!).focus({ preventScroll: true });
   }
 
   // --- what there is -----------------------------------------------------------------------------
@@ -66,8 +85,7 @@ export class NodePanel {
       shares.length ? table("Shares of classes", ["Class", "Share"],
         shares.map(([share, place]) => [state.page.names[place]!,
           ["sum", "log_odds"].includes(state.page.finish) ? shown(share) : percent(share)])) : null,
-      node.line && !node.edited ? el("p", {}, node.answer) : null,
-      ...node.notes.map((note) => el("p", { class: "note" }, note)));
+      node.line && !node.edited ? el("p", {}, node.answer) : null);
   }
 
   private split(): HTMLElement {
@@ -89,8 +107,8 @@ export class NodePanel {
         ? el("ol", { class: "branches" }, ...node.children.map((_, branch) => (
           el("li", {}, branchWords(state.page, node, branch))))) : null,
       this.factList(facts),
-      ...(node.edited ? [] : node.notes.map((note) => (note.length < 120 ? el("p", { class: "note" }, note)
-        : el("details", { class: "note" }, el("summary", {}, `${note.slice(0, 40)}\u2026`), note)))));
+      ...(node.edited ? scoreNotes(state.page, node) : node.notes).map((note) => (note.length < 120 ? el("p", { class: "note" }, note)
+        : el("details", { class: "note" }, el("summary", {}, `${note.slice(0, 40)}\u2026`), note))));
   }
 
   /** The question, shortened where it is long. */
@@ -118,7 +136,8 @@ export class NodePanel {
       row: row && movable ? row.value / scaleOf(node) : null,
       ...(movable ? { moved: (cut: number, done: boolean) => { this.moveCut(cut, done); } } : {}),
     });
-    const whose = along.live ? "Embedded rows along the question" : "Rows along the question";
+    const given = state.page.sets[0]!.name;
+    const whose = along.live ? "Embedded rows along the question" : `The ${given} rows along the question`;
     return el("figure", { class: "along" }, drawn, el("figcaption", {}, movable
       ? `${whose}; drag the cut to move the threshold.` : `${whose}.`), this.legend(along.histogram));
   }
@@ -139,7 +158,7 @@ export class NodePanel {
 
   // --- edits ---------------------------------------------------------------------------------------
 
-  private thresholdEdit(threshold: number): Edit {
+  private thresholdEdit(threshold: number): Edit & { edit: "split" } {
     const plane: Plane = { ...this.node.planes[0]!, threshold };
     return { ...this.at(`Node ${this.state.node}: move the threshold: ${condition(this.state.page, plane, 0)}`),
       edit: "split", kind: "hyperplane", plane };
@@ -150,12 +169,12 @@ export class NodePanel {
     this.dragging = !done;
     if (done) {
       this.state.preview(null);
-      this.make([edit]);
+      if (edit.plane.threshold !== this.node.planes[0]!.threshold) this.make([edit]);
       this.element.querySelector<SVGElement>(".cut")?.focus();
     } else {
       this.state.preview(edit);
       this.element.querySelector(".asked")!.textContent = condition(this.state.page,
-        (edit as { plane: Plane }).plane, 0);
+        edit.plane, 0);
     }
   }
 
@@ -163,18 +182,22 @@ export class NodePanel {
     const { node, state } = this;
     const parts: HTMLElement[] = [];
     const [plane] = node.planes;
-    if (node.kind === "hyperplane" && plane) {
+    if (node.kind === "hyperplane" && plane && hasNumbers(plane)) {
       parts.push(this.thresholdForm(plane));
       if (plane.coef.length > 1) parts.push(this.terms(plane));
       parts.push(this.roundForm());
     }
     const { axis } = node;
-    if (axis && node.children.length === 2) {
-      parts.push(el("p", {}, "Best axis-parallel split of the rows here: ", el("b", {}, axis.question), " ",
+    if (axis && !node.moved && node.children.length === 2) {
+      parts.push(el("p", {}, `Best axis-parallel split of the rows here, by ${state.page.criterion}: `, el("b", {}, axis.question), " ",
         button("Take it", () => {
           this.make([{ ...this.at(`Node ${state.node}: take the axis-parallel split ${axis.question}`),
             edit: "split", kind: axis.kind, plane: axis.plane }]);
         })));
+    }
+    if (!state.page.maySplit) {
+      parts.splice(0, parts.length, el("p", { class: "note" }, "Questions of this model cannot be "
+        + "changed: it adds up trees of classes."));
     }
     parts.push(el("p", {}, button("Make it a leaf", () => {
       this.make([{ ...this.at(`Node ${state.node}: make it a leaf`), edit: "collapse" }]);
@@ -238,7 +261,7 @@ export class NodePanel {
     const roundOne = (number: number): Edit[] => {
       const node = state.nodes[number]!;
       const [plane] = node.planes;
-      if (node.kind !== "hyperplane" || !plane || !node.there) return [];
+      if (node.kind !== "hyperplane" || !plane || !node.there || !hasNumbers(plane)) return [];
       const made = roundedPlane(plane, node.divisor, this.digits);
       return [{ ...this.at(`Node ${number}: round to ${counted(this.digits, "digit")}: ${condition(state.page, made, 0)}`),
         node: number, edit: "split", kind: "hyperplane", plane: made }];

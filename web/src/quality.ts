@@ -16,14 +16,15 @@ interface Judged<Measures> { set: RowSet; measures: Measures }
 /** The part of the page that says how good the model is. */
 export function qualityView(page: Payload): HTMLElement {
   const view = el("section", { class: "quality" }, el("h2", {}, "How good"));
-  if (!page.sets.length) {
+  const judged = page.sets.filter(({ classes, numbers }) => classes || numbers);
+  if (!judged.length) {
     view.append(el("p", {}, "No rows with answers were given, so nothing can be measured."));
     return view;
   }
-  view.append(...page.sets.map((set) => el("p", { class: "said-of" },
+  view.append(...judged.map((set) => el("p", { class: "said-of" },
     `Measured ${SAID_OF[set.name]}; ${counted(set.n, "row")}.`)));
-  const classes = page.sets.flatMap((set) => set.classes ? [{ set, measures: set.classes }] : []);
-  const numbers = page.sets.flatMap((set) => set.numbers ? [{ set, measures: set.numbers }] : []);
+  const classes = judged.flatMap((set) => set.classes ? [{ set, measures: set.classes }] : []);
+  const numbers = judged.flatMap((set) => set.numbers ? [{ set, measures: set.numbers }] : []);
   if (classes.length) view.append(...ofClasses(page, classes));
   if (numbers.length) view.append(...ofNumbers(numbers));
   return view;

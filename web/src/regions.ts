@@ -25,8 +25,9 @@ const OF_NUMBERS: Heading[] = [LEAF,
   { key: "sd", words: "Spread", meaning: "the standard deviation of the rows in the leaf" }];
 
 const COUNTED_ON: Record<string, string | undefined> = {
-  training: "the rows that the tree was grown from (training)",
+  training: "the training rows",
   test: "rows that the tree has not seen (test)",
+  "": "the rows that the tree has counted",
 };
 
 /** The leaves of a tree as a table that can be sorted; made anew when another tree is chosen. */

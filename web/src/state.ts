@@ -85,6 +85,10 @@ export class State {
   private readonly listeners = new Map<Topic, Listener[]>();
   private readonly waiting = new Set<Listener>();
   private readonly kept = new Map<string, unknown>();
+  /** What the model said of the embedded rows before any edit. */
+  private before: Answer[] | null = null;
+  /** The number of each node's parent, by tree; -1 of the root's. Edits change none. */
+  private readonly parents: number[][];
 
   constructor(readonly page: Payload) {
     for (const tree of page.trees) {
@@ -92,6 +96,11 @@ export class State {
     }
     this.rows = rowsOf(page);
     this.folded = page.trees.map(() => new Set());
+    this.parents = page.trees.map(({ nodes }) => {
+      const parents = nodes.map(() => -1);
+      nodes.forEach(({ children }, node) => { for (const child of children) parents[child] = node; });
+      return parents;
+    });
     this.work = page.trees.map((tree) => editedNodes(tree, []));
     this.original = new Answers(page, this.work, this.tree);
     this.answers = this.original;
@@ -137,7 +146,10 @@ export class State {
     this.emit("tree", "node", "row", "edits");
   }
 
-  chooseNode(node: number): void {
+  /** Choose a node, or the one above it that is a leaf now. */
+  chooseNode(wanted: number): void {
+    let node = wanted;
+    while (!this.nodes[node]!.there) node = this.parent(node);
     let unfolded = false;
     for (let above = this.parent(node); above >= 0; above = this.parent(above)) {
       unfolded = this.folded[this.tree]!.delete(above) || unfolded;
@@ -149,7 +161,7 @@ export class State {
 
   /** The number of a node's parent; -1 of the root's. */
   parent(node: number): number {
-    return this.nodes.findIndex((other) => other.children.includes(node));
+    return this.parents[this.tree]![node]!;
   }
 
   fold(node: number, folded: boolean): void {
@@ -178,36 +190,37 @@ export class State {
     const all = this.edits;
     for (const edit of edits) {
       const tree = this.page.trees.find(({ number }) => number === edit.tree)!;
-      const flaw = flawOf(editedNodes(tree, all), edit);
+      const flaw = flawOf(this.page, editedNodes(tree, all), edit);
       if (flaw !== null) throw new Error(`This edit cannot be made: ${flaw}.`);
       all.push(edit);
     }
     if (!edits.length) return;
     this.done.push(edits);
     this.undone = [];
-    this.renew();
-    this.emit("edits", "row");
+    this.changed();
   }
 
   undo(): void {
     const last = this.done.pop();
     if (!last) return;
     this.undone.push(last);
-    this.renew();
-    this.emit("edits", "row");
+    this.changed();
   }
 
   redo(): void {
     const next = this.undone.pop();
     if (!next) return;
     this.done.push(next);
-    this.renew();
-    this.emit("edits", "row");
+    this.changed();
   }
 
   /** Show what an edit would do, without keeping it: while something is dragged. */
   preview(edit: Edit | null): void {
-    this.renew(edit === null ? [] : [edit]);
+    this.changed(edit === null ? [] : [edit]);
+  }
+
+  private changed(more: Edit[] = []): void {
+    this.renew(more);
     this.emit("edits", "row");
   }
 
@@ -218,6 +231,7 @@ export class State {
     if (this.page.nTrees !== this.page.trees.length) {
       const untouched = this.page.trees.map((tree) => editedNodes(tree, []));
       this.original = new Answers(this.page, untouched, this.tree);
+      this.before = null;
     }
     this.answers = edits.length ? new Answers(this.page, this.work, this.tree) : this.original;
     if (!this.nodes[this.node]?.there) this.node = 0;
@@ -241,7 +255,7 @@ export class State {
     return this.once("fared", () => {
       const { rows, page } = this;
       if (!rows?.y) return [];
-      const before = this.said(this.original);
+      const before = this.before ??= this.said(this.original);
       const after = this.answers === this.original ? before : this.said(this.answers);
       return page.sets.map((set, number) => {
         const which = Array.from(rows.set, (_, row) => row).filter((row) => rows.set[row] === number);

@@ -49,7 +49,8 @@ export class TreeView {
         this.port.classList.toggle("far", k < 0.5);
       });
     select<HTMLElement, unknown>(this.port).call(this.zooming).on("dblclick.zoom", null);
-    this.element = el("div", { class: "tree-view" }, this.tools(), this.port);
+    this.element = el("div", { class: "tree-view" }, this.tools(), this.port, el("p", { class: "paper-note" },
+      "The picture of the tree is too wide for paper; the list below has all of it."));
     this.cards.addEventListener("keydown", (event) => { this.key(event); });
     state.on(["tree"], () => { this.firstLook(); });
     state.on(["folds", "edits"], () => { this.render(); });
@@ -148,21 +149,22 @@ export class TreeView {
     return (this.state.nodes[node]!.kind === "leaf" ? LEAF.width : INNER.width) / 2 + 8;
   }
 
-  /** Rows at a node: those that the tree has counted, or embedded ones where these have moved. */
-  private weight(node: number): number | null {
+  /** The share of rows at a node: of those that the tree has counted, or of embedded ones. */
+  private share(node: number): number | null {
     const { moved, weight } = this.state.nodes[node]!;
-    if (!moved) return weight;
-    return this.state.rows ? this.state.passing()[node]!.length : null;
+    const whole = this.state.nodes[0]!.weight;
+    if (!moved) return weight !== null && whole ? weight / whole : null;
+    return this.state.rows ? this.state.passing()[node]!.length / this.state.rows.n : null;
   }
 
   private link(source: Placed, target: Placed): SVGElement {
     const branch = this.state.nodes[source.data.node]!.children.indexOf(target.data.node);
-    const [here, root] = [this.weight(target.data.node), this.weight(target.data.node === 0 ? 0
-      : this.state.nodes[target.data.node]!.moved ? source.data.node : 0)];
-    const share = here !== null && root ? here / root : 0.05;
+    const share = this.share(target.data.node) ?? 0.05;
     const [y1, y2] = [source.y + this.heightOf(source.data.node), target.y];
     const middle = (y1 + y2) / 2;
-    const name = branchName(this.state.page, this.state.nodes[source.data.node]!, branch);
+    const above = this.state.nodes[source.data.node]!;
+    // A linear machine has a formula for each branch, which its panel lists by number.
+    const name = above.kind === "machine" ? `${branch + 1}` : branchName(this.state.page, above, branch);
     return svg("g", { "data-to": target.data.node },
       svg("path", { d: `M${source.x} ${y1}C${source.x} ${middle} ${target.x} ${middle} ${target.x} ${y2}`,
         "stroke-width": 1.5 + 14 * Math.sqrt(Math.min(1, share)) }),
@@ -227,7 +229,7 @@ export class TreeView {
     chip.style.background = page.task === "classification" ? page.colours[info.chooses] ?? ""
       : rampColour(page, placeOf(this.state, info.says[0]!));
     let quality = "";
-    if (!info.moved && info.errors !== null) quality = counted(Math.round(info.errors), "error");
+    if (!info.moved && info.errors !== null) quality = `${shown(info.errors, 3)} ${info.errors === 1 ? "error" : "errors"}`;
     if (!info.moved && info.sd !== null) quality = `\u00b1 ${shown(info.sd, 3)}`;
     return [
       el("div", { class: "answer", title: words }, chip, el("span", {}, words)),

@@ -21,12 +21,14 @@ export class TryRow {
   private readonly pick = el("input", { type: "text", inputmode: "numeric", class: "number",
     "aria-label": "Number of an embedded row" });
   private readonly controls: (() => void)[] = [];
+  /** The embedded row that was taken last. */
+  private last = -1;
 
   constructor(private readonly state: State, private readonly say: (words: string) => void) {
     const { page } = state;
     const used = page.columns.flatMap((column, place) => (column.used ? [[column, place] as const] : []));
     fill(this.element, el("h2", {}, "Try a row"), this.picking(), this.answer,
-      el("details", { open: used.length <= 20 }, el("summary", {}, `Features (${used.length} are used)`),
+      el("details", { open: used.length <= 20 }, el("summary", {}, `Features that are used: ${used.length}`),
         el("div", { class: "features" }, ...used.map(([column, place]) => this.control(column, place)))),
       this.changes, el("h3", {}, "Its way"), this.way);
     state.on(["row", "tree", "edits"], () => { this.render(); }, this.element);
@@ -41,8 +43,8 @@ export class TryRow {
   }
 
   private middle(): Float64Array {
-    return Float64Array.from(this.state.page.columns, ({ middle, used, levels }) => (
-      used ? middle ?? (levels ? 0 : 0) : NaN));
+    return Float64Array.from(this.state.page.columns, ({ middle, used }) => (
+      used ? middle ?? 0 : NaN));
   }
 
   private picking(): HTMLElement {
@@ -52,9 +54,12 @@ export class TryRow {
       parts.push(el("form", { class: "line", submit: (event) => { event.preventDefault(); this.picked(); } },
         el("label", {}, `Embedded row (0 to ${count(rows.n - 1)}) `, this.pick), " ",
         el("button", { type: "submit" }, "Take"), " ",
-        button("Another", () => { this.take((Number(this.pick.value || -1) + 1) % rows.n); }), " ",
-        button("A wrong one", () => { this.wrong(); },
-          { title: "The next embedded row whose answer is wrong", hidden: !rows.y })));
+        button("Another", () => { this.take((this.last + 1) % rows.n); }), " ",
+        this.state.page.task === "classification"
+          ? button("A wrong one", () => { this.wrong(); }, { hidden: !rows.y,
+            title: "The next embedded row whose answer is wrong" })
+          : button("One far off", () => { this.farOff(); }, { hidden: !rows.y,
+            title: "The embedded rows whose numbers are furthest from the answer, one after another" })));
     }
     parts.push(el("p", { class: "line" },
       button("A middle row", () => { this.state.tryRow(this.middle(), "a middle row"); }), " ",
@@ -84,6 +89,7 @@ export class TryRow {
 
   private take(row: number): void {
     const rows = this.state.rows!;
+    this.last = row;
     this.pick.value = String(row);
     const set = this.state.page.sets[rows.set[row]!]!.name;
     this.state.tryRow(rows.at(row), `row ${count(rows.number[row]!)} of the ${set} rows`, this.truthOf(row));
@@ -91,21 +97,20 @@ export class TryRow {
 
   private wrong(): void {
     const rows = this.state.rows!;
-    const from = Number(this.pick.value || -1) + 1;
-    const off = (row: number): number => {
-      const { chosen, numbers } = this.state.answers.of(rows.at(row));
+    const order = Array.from({ length: rows.n }, (_, at) => (this.last + 1 + at) % rows.n);
+    const found = order.find((row) => this.state.answers.of(rows.at(row)).chosen !== this.truthOf(row)![0]);
+    if (found === undefined) this.say("All embedded rows get the right answer.");
+    else this.take(found);
+  }
+
+  private farOff(): void {
+    const rows = this.state.rows!;
+    const off = Array.from({ length: rows.n }, (_, row) => {
       const [truth] = this.truthOf(row)!;
-      return this.state.page.task === "classification" ? Number(chosen !== truth)
-        : Math.abs((numbers[0] ?? truth!) - truth!);
-    };
-    const order = Array.from({ length: rows.n }, (_, at) => (from + at) % rows.n);
-    if (this.state.page.task === "classification") {
-      const found = order.find((row) => off(row) > 0);
-      if (found === undefined) this.say("All embedded rows get the right answer.");
-      else this.take(found);
-    } else {
-      this.take(order.reduce((worst, row) => (off(row) > off(worst) ? row : worst)));
-    }
+      return Math.abs((this.state.answers.of(rows.at(row)).numbers[0] ?? truth!) - truth!);
+    });
+    const order = off.map((_, row) => row).sort((a, b) => off[b]! - off[a]!);
+    this.take(order[(order.indexOf(this.last) + 1) % rows.n]!);
   }
 
   // --- features ----------------------------------------------------------------------------------
@@ -178,7 +183,7 @@ export class TryRow {
     }
     const said = state.answers.of(state.row);
     const { steps, end, trouble } = state.answers.way(state.tree, state.row);
-    fill(this.answer, el("p", {}, `Of ${state.rowName} the model says: `,
+    fill(this.answer, el("p", {}, `Of ${state.rowName} ${this.who()} says: `,
       el("b", {}, said.trouble ?? answerWords(state.page, said.numbers, said.chosen)), this.truthWords(said.chosen)));
     if (state.page.task === "classification" && said.numbers.length > 2) {
       append(this.answer, this.shares(said.numbers));
@@ -188,6 +193,12 @@ export class TryRow {
         `, which says ${leafWords(state.page, state.nodes[end]!)}.`)
       : el("p", {}, trouble));
     this.renderChanges();
+  }
+
+  /** Whose answer it is: of many trees only some may be here. */
+  private who(): string {
+    const { page, tree } = this.state;
+    return page.nTrees === page.trees.length ? "the model" : `tree ${page.trees[tree]!.number} alone`;
   }
 
   private truthWords(chosen: number): string {
@@ -303,7 +314,8 @@ export class TryRow {
     };
     const inside = found.filter((flip) => !isOutside(flip)).slice(0, MOST_FLIPS);
     const outside = found.filter(isOutside);
-    fill(this.changes, el("h3", {}, "Smallest single changes that change the answer"),
+    const what = state.page.trees.some((tree) => tree.nodes[0]!.line) ? "lead to another leaf" : "change the answer";
+    fill(this.changes, el("h3", {}, `Smallest single changes that ${what}`),
       inside.length ? el("ul", {}, ...inside.map((flip) => this.change(flip)))
         : el("p", { class: "note" }, "No change of a single feature does, within the range of the rows."),
       outside.length ? el("details", {}, el("summary", {}, `Outside the range of the rows: ${outside.length}`),
@@ -313,13 +325,15 @@ export class TryRow {
   private change({ column, value, answer }: Flip): HTMLElement {
     const { name, levels } = this.state.page.columns[column]!;
     const by = value - this.state.row![column]!;
-    const words = levels ? levels[value] ?? "?" : `${shown(value, 4)} (${by > 0 ? "+" : ""}${shown(by, 3)})`;
+    const change = Number.isNaN(by) ? "missing now" : `${by > 0 ? "+" : ""}${shown(by, 3)}`;
+    const words = levels ? levels[value] ?? "?" : `${shown(value, 4)} (${change})`;
     return el("li", {}, button(`${name} = ${words}`, () => { this.set(column, value); },
       { class: "link", title: "Try this row" }), ` \u2192 ${answerWords(this.state.page, answer.numbers, answer.chosen)}`);
   }
 
   private size(column: number, value: number): number {
     const { levels } = this.state.page.columns[column]!;
-    return levels ? 0.5 : this.relative([column, value - this.state.row![column]!]);
+    const by = value - this.state.row![column]!;
+    return levels || Number.isNaN(by) ? 0.5 : this.relative([column, by]);
   }
 }

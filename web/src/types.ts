@@ -1,4 +1,4 @@
-/** What obliqua/pages/report.py writes into the page. */
+/** What obliqua/pages/reports.py writes into the page. */
 
 /** One plane: a sum of terms beside a threshold. The lists have an entry for each term. */
 export interface Plane {
@@ -57,7 +57,7 @@ export interface NodeInfo {
   /** The class that it chooses. */
   chooses: number;
   line: Line | null;
-  /** Training rows, their weight, and that of each class; null where they are not known. */
+  /** Training rows and their weight; null where they are not known. */
   rows: number | null;
   weight: number | null;
   /** Of trees of classes: the weight of rows of other classes than the chosen one. */
@@ -86,7 +86,6 @@ export interface NodeInfo {
 export interface TreeInfo {
   /** Its number in the model. */
   number: number;
-  note: string;
   nodes: NodeInfo[];
 }
 
@@ -162,7 +161,6 @@ export interface NumberMeasures {
 export interface RowSet {
   name: "training" | "test";
   n: number;
-  embedded: number;
   classes: ClassMeasures | null;
   numbers: NumberMeasures[] | null;
 }
@@ -202,6 +200,8 @@ export interface Payload {
   ramp: string[];
   /** The numbers that the ends of the ramp stand for. */
   ends: [number, number];
+  /** What splits are compared by, in words. */
+  criterion: string;
   finish: string;
   start: number;
   nAnswers: number;
@@ -212,6 +212,8 @@ export interface Payload {
   labelled: boolean;
   /** Whether what a leaf chooses can be changed by hand. */
   mayLabel: boolean;
+  /** Whether questions can be changed. */
+  maySplit: boolean;
   fingerprint: string;
   importances: number[] | null;
   /** Which set regions are counted on; training counts of the tree if there are no rows. */

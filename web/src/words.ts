@@ -34,6 +34,18 @@ export function condition(page: Payload, plane: Plane, branch: number, most = In
   return `${sum} ${relation} ${cut}${aside}`;
 }
 
+/** What levels count in the sum of a question. */
+export function scoreNotes(page: Payload, node: WorkNode): string[] {
+  const [plane] = node.planes;
+  if (node.kind !== "hyperplane" || !plane) return [];
+  return Object.entries(plane.tables).map(([k, table]) => {
+    const column = page.columns[plane.column[Number(k)]!]!;
+    const factor = plane.coef[Number(k)]! / divisorOf(plane);
+    const scores = table.map((entry, code) => `${column.levels?.[code] ?? "?"} ${plain(factor * entry)}`);
+    return `score(${written(column.name)}): ${scores.join(", ")}`;
+  });
+}
+
 /** The condition of a branch of a split on the levels of one column. */
 function levelCondition(page: Payload, plane: Plane, branch: number): string {
   const column = page.columns[plane.column[0]!]!;

@@ -13,6 +13,8 @@ from obliqua.cli._output import chosen_target, note, write_file
 from obliqua.cli._rows import known_rows
 from obliqua.io.values import text_of
 
+MOST_ROWS = 2000  # if nobody says how many
+
 
 @shared.command(
     "obliqua report model.obliqua",
@@ -37,9 +39,9 @@ from obliqua.io.values import text_of
     "--rows",
     "max_rows",
     type=shared.at_least(0),
-    default=2000,
-    show_default=True,
-    help="Embed so many rows, drawn by chance: to try them, and to judge edits by them.",
+    metavar="N",
+    help="Embed at most N rows, drawn by chance: to try them, and to judge edits by them; 2000 if "
+    "not given.",
 )
 @click.option("--no-rows", is_flag=True, help="Embed no row, for pages that others will see.")
 @click.option("--title", metavar="TEXT", help="The title of the page.")
@@ -62,6 +64,7 @@ def report(model: str, data: str | None, output: Path | None, **given: Any) -> N
     names = None
     if container.classes.dtype == bool:
         names = [text_of(label) for label in container.classes.tolist()]
+    max_rows = 0 if given["no_rows"] else given["max_rows"]
     page = page_of(
         fitted,
         X,
@@ -70,13 +73,15 @@ def report(model: str, data: str | None, output: Path | None, **given: Any) -> N
         y_test=y_test,
         title=given["title"],
         class_names=names,
-        max_rows=0 if given["no_rows"] else given["max_rows"],
+        max_rows=MOST_ROWS if max_rows is None else max_rows,
     )
     write_file(target, page.text.encode("ascii"))
     note(f"The page is {target} ({size_of(target)}). Open it in a browser.")
 
 
 def _check_options(data: str | None, given: dict[str, Any]) -> None:
+    if given["no_rows"] and given["max_rows"] is not None:
+        raise click.UsageError("--rows says how many to embed, and --no-rows wants none.")
     tables = [data, given["test"]]
     if given["target"] is not None and not any(tables):
         raise click.UsageError("--target is a column of DATA, which is not given.")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from obliqua._core.base.exact import exact_means
 from obliqua._typing import BoolArray, FloatArray, Int64Array
-from obliqua.criteria import NUMBER_CRITERIA, Criterion
+from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion, get_criterion
 from obliqua.data.costs import classes_said
 from obliqua.data.problem import Problem
 from obliqua.data.target import TASKS, Classes, Numbers
@@ -16,16 +17,17 @@ from obliqua.data.weights import round_significant
 from obliqua.engine.linear_leaves import line_errors
 from obliqua.engine.many_branches import goodness_of_branches
 from obliqua.errors import TreeError
+from obliqua.io.values import NotSaved
 from obliqua.prune.reduced_error import add_upwards
 from obliqua.tree.layout import NOT_RELABELLED, UNKNOWN_ROWS, NodeKind
 from obliqua.tree.spread import measure_spread, multiplied_spreads, with_coded_spreads
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import lines_of
 
-__all__ = ["recounted"]
+__all__ = ["criterion_of", "recounted"]
 
 
-def recounted(tree: Tree, problem: Problem, criterion: Criterion, pinned: bool = True) -> Tree:
+def recounted(tree: Tree, problem: Problem, criterion: Criterion, averaged: bool = False) -> Tree:
     """Count the rows, the sums, the spreads and the gains of a tree anew.
 
     Parameters
@@ -37,13 +39,15 @@ def recounted(tree: Tree, problem: Problem, criterion: Criterion, pinned: bool =
     criterion : Criterion
         What gains are measured by. Those of numbers are the decrease of the tree's own error,
         unless it is ``"poisson"``.
-    pinned : bool, default=True
-        Whether leaves go on saying the class that they said, whatever their rows are.
+    averaged : bool, default=False
+        Whether the shares of leaves are averaged over trees: then these are what leaves say, and
+        stay; otherwise it is the class.
 
     Returns
     -------
     Tree
-        The tree. Leaves say the numbers that they said, and shares that follow from their rows.
+        The tree. Leaves say the numbers that they said, and shares that follow from their rows,
+        unless these are averaged.
         Nodes that no row reaches say what they said; for those of classes the number of rows
         counts as not known. What the best axis-parallel splits gain is not known.
     """
@@ -63,12 +67,23 @@ def recounted(tree: Tree, problem: Problem, criterion: Criterion, pinned: bool =
     there = n_samples > 0
     if isinstance(problem.target, Classes):
         counted = replace(counted, gain=_class_gains(tree, sums, problem, criterion))
-        counted = _saying_classes(counted, tree, there, pinned)
+        counted = _saying_classes(counted, tree, there, averaged)
     else:
         counted = problem.target.with_exact_means(counted, problem.Z, problem.weights)
         counted = replace(counted, gain=_number_gains(counted, sums, problem, criterion))
         counted = _saying_numbers(counted, tree, there, problem, leaf)
     return _with_spreads(counted, problem)
+
+
+def criterion_of(model: Any, tree: Tree) -> Criterion:
+    """Return what the gains of a tree are measured by: what its estimator says, if it does."""
+    given = getattr(model, "criterion", None)
+    known = CRITERIA if tree.task == Classes.task else NUMBER_CRITERIA
+    if isinstance(given, str) and given in known:
+        return known[given]
+    if callable(given) and not isinstance(given, NotSaved) and tree.task == Classes.task:
+        return get_criterion(given)
+    return known["gini"] if tree.task == Classes.task else known[tree.loss]
 
 
 # --- classes ---------------------------------------------------------------------------------
@@ -89,12 +104,13 @@ def _class_gains(
     return gain
 
 
-def _saying_classes(counted: Tree, before: Tree, there: BoolArray, pinned: bool) -> Tree:
+def _saying_classes(counted: Tree, before: Tree, there: BoolArray, averaged: bool) -> Tree:
     """Let leaves say the classes that they said, and those without rows their shares too."""
-    stats = np.where(there[:, None], counted.stats, before.stats)
+    anew = there & ~before.is_leaf if averaged else there
+    stats = np.where(anew[:, None], counted.stats, before.stats)
     n_samples = np.where(there, counted.n_samples, UNKNOWN_ROWS)
     by_hand = np.zeros(0, dtype=np.int32)
-    if pinned:
+    if not averaged:
         other = before.is_leaf & (before.leaf_label != classes_said(stats, before.costs))
         by_hand = np.where(other, before.leaf_label, NOT_RELABELLED).astype(np.int32)
     return replace(counted, stats=stats, n_samples=n_samples, relabelled=by_hand)

@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import check_sample_weight
-from obliqua.criteria import CRITERIA, NUMBER_CRITERIA, Criterion, get_criterion
 from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.data.table import Table, missing_columns
-from obliqua.data.target import Classes
 from obliqua.errors import TreeError
 from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._training import TrainedTreesClassifier
-from obliqua.io.values import NotSaved
 from obliqua.tree.model import Model
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import container_of, subject_of
@@ -72,8 +69,8 @@ def apply_edits(
 
     With rows, all nodes are counted anew: rows, weights, spreads, gains. The class of each leaf,
     or its numbers, stay what they were, and so does all that a leaf says which no row reaches;
-    shares of classes are those of the rows. What the best axis-parallel split would gain is not
-    known.
+    shares of classes are those of the rows, unless they are averaged over trees. What the best
+    axis-parallel split would gain is not known.
 
     Examples
     --------
@@ -112,7 +109,7 @@ def apply_edits(
 
 def _recounted(changed: Model, model: Any, problem: Problem) -> Model:
     """Count all trees of a model anew."""
-    from obliqua.edit import recounted
+    from obliqua.edit import criterion_of, recounted
 
     trees = []
     for tree in changed.trees:
@@ -121,20 +118,9 @@ def _recounted(changed: Model, model: Any, problem: Problem) -> Model:
             rows = problem.take(tree.stats[0][problem.y] > 0)
         if not rows.n_rows:
             raise ValueError("y has no row of the two classes that a tree tells apart.")
-        pinned = changed.combine != "mean"
-        trees.append(recounted(tree, rows, _criterion(model, tree), pinned))
+        averaged = changed.combine == "mean"
+        trees.append(recounted(tree, rows, criterion_of(model, tree), averaged))
     return replace(changed, trees=tuple(trees))
-
-
-def _criterion(model: Any, tree: Tree) -> Criterion:
-    """Return what the gains of a tree are measured by."""
-    given = getattr(model, "criterion", None)
-    known = CRITERIA if tree.task == Classes.task else NUMBER_CRITERIA
-    if isinstance(given, str) and given in known:
-        return known[given]
-    if callable(given) and not isinstance(given, NotSaved) and tree.task == Classes.task:
-        return get_criterion(given)
-    return known["gini"] if tree.task == Classes.task else known[tree.loss]
 
 
 def _problem(

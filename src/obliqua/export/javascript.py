@@ -105,7 +105,7 @@ def export_javascript(model: Any, *, test_rows: Any = None, n_tests: int | None 
         "// The trees. The child of a leaf is -1 minus its number among the leaves.",
         "const TREES = [",
         # As JSON, which engines read faster than literals.
-        *(f"  '{written(tree_fields(part))}'," for part in computation.parts()),
+        *(f"  '{_written(_tree_fields(part))}'," for part in computation.parts()),
         "];",
         "// Rows with the leaves that they reach, their answers and the numbers of their classes.",
         "const TESTS = [",
@@ -145,12 +145,12 @@ def _literal(value: Any, big: bool = False) -> str:
     )
 
 
-def written(fields: Mapping[str, Any]) -> str:
+def _written(fields: Mapping[str, Any]) -> str:
     """Write arrays and what holds them as JSON."""
     return json.dumps(fields, default=_numbers, separators=(",", ":"), allow_nan=False)
 
 
-def tree_fields(part: Part) -> dict[str, Any]:
+def _tree_fields(part: Part) -> dict[str, Any]:
     """Return a tree as `javascript_model.js` reads it."""
     tree = part.tree
     leaf = np.flatnonzero(tree.is_leaf)

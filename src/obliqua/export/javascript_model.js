@@ -321,7 +321,7 @@ export function makeModel({
 
   return {
     columns, classes, predict, predictProba, apply, selfTest,
-    // What pages of the library read beside it: rows as numbers, and the steps of an answer.
-    forest: FOREST, entriesOf, branchOf, sumOf, leavesOf, answerOf, chosenBy,
+    // What the report's page asks beside it, of rows as numbers: the steps of an answer.
+    forest: FOREST, branchOf, leavesOf, answerOf, chosenBy,
   };
 }

@@ -243,7 +243,7 @@ def write_bytes(path: Any, data: bytes) -> None:
     try:
         _put(_as_text(path), data)
     except (OSError, ValueError) as error:
-        what = f"Cannot write the model file {name_of(path)}: {_reason(error, path)}"
+        what = f"Cannot write the file {name_of(path)}: {_reason(error, path)}"
         raise _error_like(ModelFileIOError, what, error) from error
 
 

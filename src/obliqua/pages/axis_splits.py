@@ -2,38 +2,77 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from obliqua._typing import AnyArray
+from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.data.table import Table
 from obliqua.engine.grow import grow
 from obliqua.engine.rules import Rules
 from obliqua.pages.given_rows import GivenRows
 from obliqua.plot._rows import Sample
+from obliqua.tree.layout import MissingSide, NodeKind
 from obliqua.tree.tree import Tree
 from obliqua.words.subject import Subject
 
 
 def axis_splits(
-    subject: Subject, sample: Sample, rows: GivenRows, nodes: AnyArray
+    subject: Subject, sample: Sample, rows: GivenRows, nodes: AnyArray, criterion: Criterion
 ) -> dict[int, Tree]:
-    """Grow an axis-parallel tree of one split from the rows of some nodes."""
+    """Grow an axis-parallel tree of one split from the rows of some nodes.
+
+    Its sides are those of the node, as far as they can be: most rows stay on theirs.
+    """
     if rows.learnt is None or subject.holds_numbers != subject.says_numbers:
         return {}
     problem = _problem(subject, rows)
-    criterion = "squared_error" if subject.says_numbers else "gini"
     found = {}
     for node in nodes.tolist():
         at = sample.at(node)
         if len(at) < 2:
             continue
         stump = grow(problem.take(at), criterion=criterion, rules=Rules(max_depth=1))
-        if stump.n_leaves == 2:
+        if stump.n_leaves != 2:
+            continue
+        left = np.isin(at, sample.at(int(subject.tree.first_child[node])), assume_unique=True)
+        if 2 * np.count_nonzero((stump.apply(rows.Z[at]) == 1) == left) < len(at):
+            stump = _turned(stump)
+        if not _same_question(subject.tree, node, stump):
             found[node] = stump
     return found
+
+
+def _turned(stump: Tree) -> Tree:
+    """Return a split whose sides are exchanged."""
+    if stump.kind[0] == NodeKind.LEVELS:  # branches are numbers, 0 and 1
+        return replace(
+            stump, table=1.0 - stump.table, threshold=1.0 - stump.threshold, fill=1.0 - stump.fill
+        )
+    sides = np.array([MissingSide.NONE, MissingSide.RIGHT, MissingSide.LEFT], dtype=np.uint8)
+    return replace(
+        stump,
+        coef=-stump.coef,
+        # What is above the threshold is at least the next number.
+        threshold=-np.nextafter(stump.threshold, np.inf),
+        missing_side=sides[stump.missing_side],
+    )
+
+
+def _same_question(tree: Tree, node: int, stump: Tree) -> bool:
+    """Say whether a node asks about the same column and the same rows already."""
+    plane = int(tree.plane_ptr[node])
+    begin, end = tree.coef_ptr[plane : plane + 2].tolist()
+    if end - begin != 1 or tree.coef_idx[begin] != stump.coef_idx[0]:
+        return False
+    if len(stump.table) or tree.kind[node] != NodeKind.HYPERPLANE or tree.coef[begin] == 0.0:
+        return bool(len(stump.table))
+    cut = float(tree.threshold[plane] / tree.coef[begin])
+    return math.isclose(cut, float(stump.threshold[0] / stump.coef[0]), rel_tol=1e-12)
 
 
 def _problem(subject: Subject, rows: GivenRows) -> Problem:

@@ -87,17 +87,16 @@ def embedded(
     """Return a sample of all rows as the page reads it, and how many of each set are in it."""
     n_all = sum(len(rows.Z) for rows in sets)
     n_values = max(1, int(used.sum()))
-    most = min(max_rows, max(50, MOST_BYTES // (11 * (n_values + 2))))
+    most = min(max_rows, max(1, MOST_BYTES // (11 * (n_values + 2))))
     # Each set gets its part, and as much of it as it has.
     shares = [min(len(rows.Z), most if n_all <= most else most // len(sets)) for rows in sets]
     if not sum(shares):
         return None, shares
     chosen = [_drawn(len(rows.Z), share) for rows, share in zip(sets, shares, strict=True)]
     Z = np.concatenate([rows.Z[at] for rows, at in zip(sets, chosen, strict=True)])
-    labelled = all(rows.learnt is not None for rows in sets)
     y = None
-    if labelled:
-        parts = [rows.learnt[at] for rows, at in zip(sets, chosen, strict=True)]  # type: ignore[index]
+    if sets[0].learnt is not None:  # then the others have some too
+        parts = [np.asarray(rows.learnt)[at] for rows, at in zip(sets, chosen, strict=True)]
         y = packed(np.concatenate(parts).ravel())
     return {
         "n": len(Z),

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray
-from obliqua.edit import fingerprint
+from obliqua.criteria import Criterion
+from obliqua.edit import criterion_of, fingerprint
 from obliqua.errors import TreeError
 from obliqua.explain.importance import importances
 from obliqua.export.computation import Computation
@@ -29,6 +30,7 @@ from obliqua.pages.measures import class_measures, number_measures
 from obliqua.pages.regions import regions
 from obliqua.pages.tree_facts import Facts, tree_facts
 from obliqua.plot._rows import Sample
+from obliqua.tree.layout import EDITED
 from obliqua.tree.tree import Tree
 from obliqua.words.colours import RAMP, class_colours
 from obliqua.words.phrases import on_one_line, written_counted
@@ -152,6 +154,10 @@ def report(
     check_limits(max_rows=max_rows)
     if max_rows is None or not (title is None or isinstance(title, str)):
         raise TypeError("max_rows must be a whole number, and title a text or None.")
+    if X_test is not None and y_test is None:
+        raise ValueError(
+            "Rows in X_test say how good the model is, which needs y_test. Give it too."
+        )
     maker = _Maker(model, feature_names, class_names)
     sets = [
         GivenRows.of("training", maker.first, X, y),
@@ -220,18 +226,20 @@ class _Maker:
             "colours": class_colours(len(self.first.class_names)),
             "ramp": list(RAMP),
             "ends": self._ends(sets),
+            "criterion": self._criterion(self.first).name.replace("_", " "),
             "finish": found.finish,
             "start": found.start,
             "nAnswers": found.n_answers,
             "nTrees": found.n_trees,
             "trees": trees,
-            "labelled": bool(sets) and all(rows.learnt is not None for rows in sets),
+            "labelled": bool(sets) and sets[0].learnt is not None,
             "mayLabel": found.says_numbers or found.finish in ("leaf", "vote"),
+            "maySplit": not found.model.adds_up or self.first.holds_numbers,
             "fingerprint": fingerprint(found.model),
             "importances": _importances(self.model),
             "regionRows": sets[0].name if sets and sets[0].learnt is not None else "",
             "regions": [self._regions(number, sets) for number in range(self.n_shown)],
-            "sets": [self._measured(rows, n) for rows, n in zip(sets, n_embedded, strict=True)],
+            "sets": [self._measured(rows) for rows in sets],
             "rows": rows,
         }
 
@@ -246,22 +254,24 @@ class _Maker:
         if sets:
             sample = _sample(subject, sets[0])
             inner = np.flatnonzero(~subject.tree.is_leaf[:n_drawn])
-            axis = axis_splits(subject, sample, sets[0], inner)
+            axis = axis_splits(subject, sample, sets[0], inner, self._criterion(subject))
         nodes = tree_facts(subject, part, sample, axis, n_drawn)
-        return {"number": number, "note": subject.note, "nodes": nodes}
+        return {"number": number, "nodes": nodes}
+
+    def _criterion(self, subject: Subject) -> Criterion:
+        return criterion_of(self.model, subject.tree)
 
     def _regions(self, number: int, sets: list[GivenRows]) -> list[Facts]:
         rows = sets[0] if sets else None
         known = None if rows is None or rows.learnt is None else (rows.Z, rows.learnt)
         return regions(self._subject(number), known)
 
-    def _measured(self, rows: GivenRows, n_embedded: int) -> Facts:
+    def _measured(self, rows: GivenRows) -> Facts:
         """Say how good the model is on rows."""
         model = self.computation.model
         facts: Facts = {
             "name": rows.name,
             "n": len(rows.Z),
-            "embedded": n_embedded,
             "classes": None,
             "numbers": None,
         }
@@ -290,7 +300,8 @@ class _Maker:
         known = ", ".join(on_one_line(name) for name in self.first.class_names[:12])
         more = ", ..." if len(self.first.class_names) > 12 else ""
         size = f"{written_counted(model._n_leaves, 'leaf')}, depth {model._depth}"
-        if len(model.trees) > 1:
+        alone = len(model.trees) == 1
+        if not alone:
             size = f"{written_counted(len(model.trees), 'tree')} with {size}"
         rows = int(model.trees[0].n_samples[0])
         return [
@@ -298,13 +309,17 @@ class _Maker:
             ["size", size],
             ["features", f"{model.encoding.n_columns:,}"],
             ["classes" if model.n_classes else "learnt", f"{known}{more}"],
-            *([["grown from", written_counted(rows, "row")]] if rows > 0 else []),
+            *([["grown from", written_counted(rows, "row")]] if rows > 0 and alone else []),
         ]
 
     def _notes(self, sets: list[GivenRows], n_embedded: list[int], max_rows: int) -> list[str]:
         """Say what is not on the page, and why."""
-        notes = [self.first.note] if self.first.note else []
         n_trees = self.computation.n_trees
+        notes = [self.first.note] if self.first.note and n_trees == 1 else []
+        if any(
+            EDITED in self.computation.model.trees[k].origin_labels for k in range(self.n_shown)
+        ):
+            notes.append("This model was edited by hand after it was grown.")
         if self.n_shown < n_trees:
             notes.append(
                 f"The model has {n_trees:,} trees, and the first {self.n_shown:,} are on this "
@@ -315,7 +330,7 @@ class _Maker:
                 "No rows were given: there are no histograms, no ranges, no best axis-parallel "
                 "splits, and nothing that says how good the model is."
             )
-        elif not all(rows.learnt is not None for rows in sets):
+        elif sets[0].learnt is None:
             notes.append(
                 "Rows were given without y: nothing says how good the model is, and there are no "
                 "best axis-parallel splits."

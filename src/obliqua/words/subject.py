@@ -409,7 +409,7 @@ def _note(model: Model, number: int | None) -> str:
     """Say what the answers of a tree mean that has costs, or is added to others."""
     tree = model.trees[number or 0]
     if len(tree.relabelled):
-        return "Some leaves say a class that was given to them by hand."
+        return "Edited by hand: some leaves say another class than most of their rows have."
     if tree.costs:
         return "Leaves say the class that costs least, not always the most frequent one."
     if not model.adds_up or len(model.trees) == 1:
