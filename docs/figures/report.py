@@ -41,7 +41,7 @@ def main() -> None:
         shown.get_by_role("tab", name="Try a row").click()
         shown.get_by_label("Number of an embedded row").fill("4")
         shown.get_by_role("button", name="Take").click()
-        shown.locator("summary", has_text="Features (").click()
+        shown.locator("summary", has_text="Features that").click()
         shown.screenshot(path=HERE / "report.png")
         browser.close()
 

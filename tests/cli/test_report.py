@@ -40,7 +40,7 @@ def test_page_is_the_one_that_the_library_makes(run: Run, model: Any) -> None:
     )
     assert Path("report.html").read_text("ascii") == page.text
     assert done.stdout == ""
-    assert done.stderr.startswith("Note: The page is report.html (")
+    assert done.stderr == "Note: The page is report.html. Open it in a browser.\n"
     # What was not named is not replaced.
     again = run("report", "m.obliqua", code=1)
     assert "report.html is there already" in again.stderr

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from obliqua.cli import _command as shared
-from obliqua.cli._models import load_model, size_of
+from obliqua.cli._models import load_model
 from obliqua.cli._output import chosen_target, note, write_file
 from obliqua.cli._rows import known_rows
 from obliqua.io.values import text_of
@@ -76,7 +76,7 @@ def report(model: str, data: str | None, output: Path | None, **given: Any) -> N
         max_rows=MOST_ROWS if max_rows is None else max_rows,
     )
     write_file(target, page.text.encode("ascii"))
-    note(f"The page is {target} ({size_of(target)}). Open it in a browser.")
+    note(f"The page is {target}. Open it in a browser.")
 
 
 def _check_options(data: str | None, given: dict[str, Any]) -> None:
