@@ -3,7 +3,7 @@
 import { button, el, fill } from "./dom";
 import { counted, percent, shown } from "./numbers";
 import type { State } from "./state";
-import { branchName, leafWords, question } from "./words";
+import { branchName, leafWords, question, shortQuestion } from "./words";
 
 export class ListView {
   readonly element = el("section", { class: "list-view", "aria-label": "The tree as a list" });
@@ -21,9 +21,10 @@ export class ListView {
     const { state } = this;
     const info = state.nodes[node]!;
     const leaf = info.kind === "leaf";
-    const words = leaf ? leafWords(state.page, info) : `${question(state.page, info)}?`;
+    const whole = leaf ? leafWords(state.page, info) : question(state.page, info);
+    const words = leaf ? whole : `${whole.length < 260 ? whole : shortQuestion(state.page, info)}?`;
     const made = el("li", {}, lead ? el("span", { class: "lead" }, `${lead}: `) : null,
-      button(words, () => { this.choose(node); }, { class: leaf ? "link leaf-words" : "link" }),
+      button(words, () => { this.choose(node); }, { class: leaf ? "link leaf-words" : "link", title: whole }),
       el("span", { class: "note" }, ` ${this.facts(node)}`));
     if (!leaf) {
       made.append(el("ul", {}, ...info.children.map((child, branch) => (

@@ -28,7 +28,9 @@ def axis_splits(
 
     Its sides are those of the node, as far as they can be: most rows stay on theirs.
     """
-    if rows.learnt is None or subject.holds_numbers != subject.says_numbers:
+    # Splits between linear functions are judged by these, and trees of a sum by what was left.
+    odd = subject.tree.has_lines or subject.holds_numbers != subject.says_numbers
+    if rows.learnt is None or odd:
         return {}
     problem = _problem(subject, rows)
     found = {}
