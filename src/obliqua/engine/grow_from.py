@@ -57,13 +57,27 @@ from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split
 from obliqua.tree.tree import Tree
 
-__all__ = ["grow_from"]
+__all__ = ["AtOnce", "grow_from"]
 
 ROOT = 1
-BINS_AT_ONCE = 1 << 20  # of all nodes that wait for a pass together
-ROWS_AT_ONCE = 1 << 20  # that are fetched in a pass
 FEW_ROWS = 1 << 16
 MOST_ROWS = 2**31 - 1  # as a tree counts them
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """How much a pass may ask for, so that answers fit in memory. The tree does not depend on it.
+
+    Parameters
+    ----------
+    bins : int, default=2**20
+        Bins of the histograms of all nodes that wait for a pass together.
+    rows : int, default=2**20
+        Rows that are fetched in a pass.
+    """
+
+    bins: int = 1 << 20
+    rows: int = 1 << 20
 
 
 def grow_from(
@@ -74,6 +88,7 @@ def grow_from(
     key: int = 0,
     few_rows: int = FEW_ROWS,
     zoom: Zoom | None = None,
+    at_once: AtOnce | None = None,
 ) -> Tree:
     """Grow a tree from rows that may lie anywhere.
 
@@ -96,6 +111,8 @@ def grow_from(
         with a limit on leaves none are.
     zoom : Zoom
         How closely histograms look. The tree does not depend on it.
+    at_once : AtOnce
+        How much a pass may ask for. The tree does not depend on it.
 
     Returns
     -------
@@ -129,6 +146,7 @@ def grow_from(
             "another one. Make them of problem.measured_by(criterion)."
         )
     growth = _SourceGrowth(source, proposals, measure, rules or Rules(), zoom or Zoom())
+    growth.at_once = at_once or AtOnce()
     return growth.run(key & (2**64 - 1), few_rows)
 
 
@@ -207,6 +225,7 @@ class _SourceGrowth:
         self.criterion = criterion
         self.zoom = zoom
         self.few_rows = 0
+        self.at_once = AtOnce()
         self.splits: dict[int, Hyperplane] = {}
         # Rows are counted by their owners.
         self.outline = replace(source.outline, row_counts=None, row_weights=None)
@@ -344,7 +363,7 @@ class _SourceGrowth:
             fetched = node.rows <= self.few_rows
             more = (0, node.rows) if fetched else (each, 0)
             bins, rows = bins + more[0], rows + more[1]
-            if group and (bins > BINS_AT_ONCE or rows > ROWS_AT_ONCE):
+            if group and (bins > self.at_once.bins or rows > self.at_once.rows):
                 yield group
                 group, (bins, rows) = [], more
             group.append(node)

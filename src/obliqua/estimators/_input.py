@@ -52,6 +52,12 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+# Of methods that grow from tables which do not fit in memory.
+MEMORY_CONSTRAINTS: dict[str, list[Any]] = {
+    "memory_limit": [Interval(Integral, 1, None, closed="left"), str, None],
+}
+
+
 def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, Any]:
     """Read and check the table and the labels of a fit; note on the estimator what was seen.
 
