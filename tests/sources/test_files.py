@@ -73,6 +73,14 @@ ESTIMATORS: dict[str, Any] = {
     "Fisher": HHCartClassifier(
         pruning=None, max_depth=3, extra_directions="fisher", max_features_per_split=2
     ),
+    "default": CartClassifier(),
+    "default oblique": HHCartClassifier(variant="dominant", n_se=1.0, costs=None),
+    "costs": HHCartClassifier(
+        variant="dominant", max_depth=4, costs=[[0, 1, 5], [1, 0, 1], [2, 1, 0]]
+    ),
+    "reduced": HHCartClassifier(variant="dominant", pruning="reduced_error", max_depth=5),
+    "default numbers": CartRegressor(min_samples_leaf=20),
+    "reduced numbers": CartRegressor(pruning="reduced_error", max_depth=6),
     "numbers": CartRegressor(pruning=None, max_depth=5),
     "leaves": CartRegressor(pruning=None, max_leaf_nodes=7, min_samples_leaf=None),
 }
@@ -332,6 +340,10 @@ def test_what_needs_rows_is_refused(tmp_path: Path) -> None:
         (HHCartClassifier(refine=True), "refine=True needs all rows"),
         (HHCartClassifier(covariance="trimmed", pruning=None), "trim=0.1 must see"),
         (CartRegressor(leaf_model="linear"), "a leaf that says more than a constant"),
+        (
+            CartRegressor(pruning="holdout", n_se=1.0),
+            "n_se=1 of numbers, or with costs, needs all rows",
+        ),
         (CartRegressor(quantiles=[0.5]), "the parameter quantiles needs all rows"),
         (CartRegressor(criterion="absolute_error", pruning=None), "which compares medians, must"),
     ]:

@@ -130,7 +130,7 @@ def _grown(estimator: Any, surveyed: SurveyedTable) -> Tree:
         at_once = surveyed.plan.at_once
         return grow_from(source, proposer, criterion, rules, key, few, at_once=at_once)
 
-    tree = grown_and_pruned(surveyed.source, grow, pruner_of(estimator), key)
+    tree = grown_and_pruned(surveyed, grow, pruner_of(estimator), key)
     return estimator._finished(tree, surveyed.recipe.outline)
 
 

@@ -145,10 +145,10 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
             of its column.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; with X in files, the name of their column. Rows of weight 0 count
-            as absent; a weight of 2 is the same as having the row twice, unless all weights share the factor: where rows are
-            held out or divided into folds, that is a unit. Where rows are counted, weights
-            that are not all whole numbers count as if their mean were 1. Negative weights are
-            an error.
+            as absent; a weight of 2 is the same as having the row twice, unless all weights share
+            the factor: where rows are held out or divided into folds, that is a unit. Where rows
+            are counted, weights that are not all whole numbers count as if their mean were 1.
+            Negative weights are an error.
 
         Returns
         -------

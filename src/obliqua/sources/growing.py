@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from obliqua._typing import Int32Array, Int64Array
+from obliqua.data.number_targets import with_loss
 from obliqua.data.problem import Problem
 from obliqua.data.row_source import RowSource
+from obliqua.data.target import Numbers
 from obliqua.engine.grow_from import ROOT
 from obliqua.engine.parts import RowsInParts
 from obliqua.engine.questions import NodeRows, NodeSums
-from obliqua.prune import Pruner, get_pruner
+from obliqua.prune import Pruner, cost_complexity_path, get_pruner
+from obliqua.prune.cost_complexity import best_step_by_counts, best_step_by_rows
 from obliqua.prune.pessimistic import prune_pessimistic
-from obliqua.prune.pruners import MOST_CROSS_VALIDATED, AtPrice, BySize, Pessimistic
+from obliqua.prune.pruners import (
+    MOST_CROSS_VALIDATED,
+    AtPrice,
+    BySize,
+    HoldOut,
+    OnHeldOutRows,
+    Pessimistic,
+    ReducedError,
+)
+from obliqua.prune.reduced_error import add_upwards, cut_upwards, rounding_of
+from obliqua.sources.division import HeldOut, PartDivision, hold_out_rows
 from obliqua.sources.rows import MemoryPlan, PartRowsElsewhere
 from obliqua.sources.spread import spread_from
 from obliqua.sources.survey import Learning, TablePart, TableRecipe, survey
@@ -37,6 +51,7 @@ class RowsCounted(NamedTuple):
     n_features: int
     unit: float
     row_unit: float
+    sums: Int64Array
     is_sparse: bool = False
 
 
@@ -52,15 +67,32 @@ def counted(source: RowSource) -> RowsCounted:
         outline.n_features,
         outline.unit,
         outline.row_unit,
+        sums[:-2],
     )
 
 
 class SurveyedTable(NamedTuple):
     """A table of which all is known that must be, as a source of rows."""
 
-    source: RowsInParts
+    parts: list[PartRowsElsewhere]
     recipe: TableRecipe
     plan: MemoryPlan
+    run: Any
+
+    @property
+    def source(self) -> RowsInParts:
+        """All rows."""
+        return RowsInParts(self.parts, self.run)
+
+    def side(self, division: HeldOut, held: bool) -> RowsInParts:
+        """Return the rows that are held out, or the others."""
+        none = PartDivision(b"", 0, np.empty(0, np.int64), np.empty(0, np.int64))
+        parts = []
+        for part in self.parts:
+            part.forget()
+            mine = division.parts.get(part.part.number, none)
+            parts.append(PartRowsElsewhere(part.part, self.recipe, part.keep, mine, held))
+        return RowsInParts(parts, self.run)
 
     @property
     def fits(self) -> bool:
@@ -95,7 +127,7 @@ def survey_table(
         left -= size if keep else 0
         sources.append(PartRowsElsewhere(part, recipe, keep))
     n_sums = len(recipe.outline.counts)
-    return SurveyedTable(RowsInParts(sources, run), recipe, replace(plan, n_sums=n_sums))
+    return SurveyedTable(sources, recipe, replace(plan, n_sums=n_sums), run)
 
 
 def few_rows(plan: MemoryPlan, n_rows: int, max_depth: int | None) -> int:
@@ -111,12 +143,13 @@ def few_rows(plan: MemoryPlan, n_rows: int, max_depth: int | None) -> int:
 
 
 def grown_and_pruned(
-    source: RowSource,
+    table: SurveyedTable,
     grow: Callable[[RowSource, RowsCounted], Tree],
     pruner: Pruner,
     seed: int,
 ) -> Tree:
     """Grow a tree from rows that are elsewhere, and prune it; as `grow_pruned` does in memory."""
+    source: RowSource = table.source
     rows = counted(source)
     if isinstance(pruner, BySize):
         if rows.n_counted <= MOST_CROSS_VALIDATED:
@@ -131,9 +164,62 @@ def grown_and_pruned(
             prune_root=pruner.prune_root,
             units=(rows.unit, rows.row_unit),
         )
+    elif isinstance(pruner, OnHeldOutRows):
+        _check_errors_add_up(pruner, source.outline)
+        half = table.plan.limit // 4
+        fraction = pruner.prune_fraction
+        division = hold_out_rows(table.parts, table.run, rows, fraction, seed, half)
+        if not division.any:
+            tree = grow(source, rows)
+        else:
+            source = table.side(division, held=False)
+            tree = grow(source, counted(source))
+            tree = _cut(tree, table.side(division, held=True), pruner)
     else:
         _refuse(f"{pruner!r}")
     return spread_from(tree, source)
+
+
+@dataclass(frozen=True, eq=False)
+class SumsOfLeaves:
+    """Sums of what is learnt at the leaves of a tree."""
+
+    tree: Tree
+
+    def of(self, problem: Problem, rows: Int32Array) -> Int64Array:
+        """Return what some rows answer."""
+        problem = problem if len(rows) == problem.n_rows else problem.take(rows)
+        leaf = self.tree.apply(problem.Z)
+        return problem.target_rows.sums_of_groups(leaf, self.tree.n_nodes)
+
+    def joined(self, answers: Sequence[Int64Array]) -> Int64Array:
+        """Add up."""
+        return np.asarray(np.sum(answers, axis=0))
+
+
+def _cut(tree: Tree, held: RowSource, pruner: OnHeldOutRows) -> Tree:
+    """Cut a tree back by rows that it was not grown from."""
+    (sums,) = held.ask({ROOT: [SumsOfLeaves(tree)]}, {})[ROOT]
+    target = with_loss(held.outline.target, tree)
+    as_leaf = target.errors(add_upwards(tree, sums), tree.stats)
+    if isinstance(pruner, ReducedError):
+        slack = rounding_of(tree) * float(as_leaf[0])
+        return cut_upwards(tree, as_leaf, pruner.prune_root, slack)
+    assert isinstance(pruner, HoldOut)
+    path = cost_complexity_path(tree, pruner.prune_root)
+    errors = path.errors_of_nodes(as_leaf)
+    if isinstance(target, Numbers) or tree.costs:
+        return path.at(best_step_by_rows(errors, [], 0.0))
+    weight = int(held.outline.target_rows.weight(np.ascontiguousarray(sums.sum(axis=0))))
+    return path.at(best_step_by_counts(errors, weight, held.outline.row_unit, pruner.n_se))
+
+
+def _check_errors_add_up(pruner: OnHeldOutRows, outline: Problem) -> None:
+    """Refuse standard errors that only rows tell."""
+    if not getattr(pruner, "n_se", 0.0):
+        return
+    if isinstance(outline.target, Numbers) or outline.target.costs:
+        _refuse(f"n_se={pruner.n_se:g} of numbers, or with costs,")  # type: ignore[attr-defined]
 
 
 def _refuse(what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from obliqua.data.problem import Problem
 from obliqua.data.row_source import Answers, Questions, Splits
 from obliqua.engine.grow_from import AtOnce
 from obliqua.engine.parts import OnePass, RowsInMemory
+from obliqua.sources.division import PartDivision
 from obliqua.sources.survey import TablePart, TableRecipe
 
 __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
@@ -99,21 +101,58 @@ class PartRowsElsewhere:
         How its rows are encoded.
     keep : bool
         Whether its rows stay in memory once they were read.
+    division : PartDivision or None
+        Which rows are held out; None: all rows are meant.
+    held : bool
+        Whether those are meant, or the others.
     """
 
-    def __init__(self, part: TablePart, recipe: TableRecipe, keep: bool = False) -> None:
+    def __init__(
+        self,
+        part: TablePart,
+        recipe: TableRecipe,
+        keep: bool = False,
+        division: PartDivision | None = None,
+        held: bool = False,
+    ) -> None:
         self.part = part
         self.recipe = recipe
         self.keep = keep
+        self.division = division
+        self.held = held
         self._kept: list[RowsInMemory] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.part, self.recipe, self.keep)
+        return type(self), (self.part, self.recipe, self.keep, self.division, self.held)
 
     @property
     def outline(self) -> Problem:
         """All that a problem says, without its rows."""
         return self.recipe.outline
+
+    def forget(self) -> None:
+        """Keep no rows in memory any more."""
+        self._kept = None
+
+    def problems(self) -> Iterator[Problem]:
+        """Read the rows again, and encode them."""
+        n_rows = n_encoded = 0
+        for batch in self.part.batches():
+            n_rows += batch.n_rows
+            try:
+                problem = self.recipe.problem(batch)
+            except (ValueError, TypeError) as error:
+                raise self.part.named(error) from error
+            first, n_encoded = n_encoded, n_encoded + problem.n_rows
+            if self.division is not None:
+                problem = self.division.side(problem, first, self.held)
+            yield problem
+        expected = self.recipe.rows.get(self.part.number, 0)
+        if n_rows != expected:
+            raise ValueError(
+                f"{self.part.piece.name} has {n_rows} rows in this pass and had {expected} in the "
+                "first. Rows must stay the same until the fit has ended."
+            )
 
     def ask(self, questions: Questions, splits: Splits) -> Answers:
         """Pass over the rows once, and answer the questions about the rows of some nodes.
@@ -131,29 +170,14 @@ class PartRowsElsewhere:
             The answers.
         """
         one_pass = OnePass(questions, splits)
-        if self._kept is not None:
-            return one_pass.joined([rows.ask(questions, splits) for rows in self._kept])
-        answers, kept = [], []
-        n_rows = 0
-        for batch in self.part.batches():
-            n_rows += batch.n_rows
-            try:
-                rows = RowsInMemory(self.recipe.problem(batch))
-            except (ValueError, TypeError) as error:
-                raise self.part.named(error) from error
+        kept: list[RowsInMemory] = []
+        answers: list[Answers] = []
+        for rows in self._kept or map(RowsInMemory, self.problems()):
             answers.append(rows.ask(questions, splits))
             if self.keep:
                 kept.append(rows)
             if len(answers) > 1:
                 answers = [one_pass.joined(answers)]
-        if n_rows != self.recipe.rows.get(self.part.number, 0):
-            raise ValueError(
-                f"{self.part.piece.name} has {n_rows} rows in this pass and had "
-                f"{self.recipe.rows.get(self.part.number, 0)} in the first. Rows must stay the "
-                "same until the fit has ended."
-            )
-        if not answers:
-            answers = [RowsInMemory(self.outline).ask(questions, splits)]
         if self.keep:
             self._kept = kept or [RowsInMemory(self.outline)]
-        return answers[0]
+        return answers[0] if answers else RowsInMemory(self.outline).ask(questions, splits)
