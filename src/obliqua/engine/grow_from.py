@@ -34,7 +34,7 @@ from obliqua.engine.lines import Lines
 from obliqua.engine.moments import FixedPoint, factor_of, spread_of_sums, weight_shift
 from obliqua.engine.oblique import ObliqueCut, ObliqueSearch
 from obliqua.engine.passes import (
-    MOST_BINS,
+    LEAST_BINS,
     LineCut,
     NodeJudge,
     Search,
@@ -226,6 +226,7 @@ class _SourceGrowth:
         self.zoom = zoom
         self.few_rows = 0
         self.at_once = AtOnce()
+        self.most_bins = 0
         self.splits: dict[int, Hyperplane] = {}
         # Rows are counted by their owners.
         self.outline = replace(source.outline, row_counts=None, row_weights=None)
@@ -350,13 +351,16 @@ class _SourceGrowth:
     def consider(self, nodes: Sequence[_SourceNode]) -> None:
         """Look for the splits of nodes, together."""
         for some in self._groups(nodes):
+            asked = sum(node.rows > self.few_rows for node in some)
+            self.most_bins = max(self.at_once.bins // max(asked, 1), LEAST_BINS)
             answered(self.source, {node.place: self._look(node) for node in some}, self.splits)
 
     def _groups(self, nodes: Sequence[_SourceNode]) -> Iterator[list[_SourceNode]]:
         """Deal nodes out so that what is asked about them in a pass fits in memory."""
         p = self.outline.n_features
-        lines = p if self.method is None else p * p * self.outline.n_classes
-        each = min(lines * self.zoom.n_bins, MOST_BINS)
+        # Lines that are many more, as those of all eigenvectors, are looked along in turns.
+        lines = p if self.method is None else p * (1 + self.outline.n_classes)
+        each = lines * LEAST_BINS
         group: list[_SourceNode] = []
         bins = rows = 0
         for node in nodes:
@@ -435,7 +439,9 @@ class _SourceGrowth:
             )
             return
         sums, columns = yield [NodeSums(), LineRanges(self.axes)]
-        judge = NodeJudge(self.outline, sums, self.criterion, self.rules, self.zoom)
+        judge = NodeJudge(
+            self.outline, sums, self.criterion, self.rules, self.zoom, self.most_bins
+        )
         node.counts = judge.counts
         target = self.outline.target_rows
         if leaf_without_search(self.rules, target, judge.counts, judge.n_rows, node.depth):

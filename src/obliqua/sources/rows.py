@@ -82,7 +82,8 @@ class MemoryPlan:
     @property
     def at_once(self) -> AtOnce:
         """What a pass may ask for. Each thread has answers, and so has who joins them."""
-        bins = self.limit // (4 * (self.n_threads + 3) * (8 * self.n_sums + 24))
+        # A node may wait for two histograms, along axes and along other lines.
+        bins = self.limit // (8 * (self.n_threads + 3) * (8 * self.n_sums + 24))
         return AtOnce(bins=max(bins, 4096), rows=max(self.limit // (4 * 8 * self.row), 256))
 
     def fits(self, n_rows: int) -> bool:
