@@ -23,12 +23,17 @@ from obliqua.sources.tables import LargeTable, open_table
 ARRAYS = ("Z", "weights", "row_counts", "row_weights", "n_levels", "has_missing", "fills")
 
 
+def carried(what: Any) -> Any:
+    """Return what arrives of something that is sent."""
+    return pickle.loads(pickle.dumps(what))
+
+
 def in_any_order(one_pass: Any, parts: Sequence[Any]) -> Iterator[Any]:
     """Carry everything through pickle, shuffle, and join some answers on the way."""
     order = random.Random(len(parts))
     held: list[Any] = []
     for part in order.sample(list(parts), len(parts)):
-        held.append(pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(one_pass))(part))))
+        held.append(carried(carried(one_pass)(carried(part))))
         if order.random() < 0.5:
             held = [one_pass.joined(held)]
     yield from held

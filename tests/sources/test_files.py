@@ -25,6 +25,7 @@ from obliqua import (
     save,
 )
 from obliqua.sources import rows as source_rows
+from obliqua.sources import write_predictions
 from obliqua.sources.pieces import ParquetPiece
 from obliqua.sources.running import Stopped, Threads, check_stopped
 
@@ -210,6 +211,45 @@ def survey_of(estimator: Any, path: Path) -> Any:
     table = open_table(path, "label", None)
     plan = source_rows.MemoryPlan(1 << 24, 1, table.n_features)
     return survey_table(table, _learning(estimator), Threads(2), plan, estimator._shaped).recipe
+
+
+def test_predictions(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
+    """Columns are found by name; what is written is there completely, or not at all."""
+    tree = clone(ESTIMATORS["CART"]).fit(frame[FEATURES[::-1]], frame["label"])
+    for X in (
+        str(folder / "?.parquet"),
+        str(folder / "?.csv"),
+        pl.scan_parquet(folder / "?.parquet"),
+    ):
+        assert (tree.predict(X) == tree.predict(frame[FEATURES[::-1]])).all()
+    proba = tree.predict_proba(frame[FEATURES[::-1]])
+    assert np.array_equal(tree.predict_proba(str(folder / "?.parquet")), proba)
+    path = tmp_path / "said.parquet"
+    assert write_predictions(tree, str(folder / "?.parquet"), path) == len(frame)
+    assert pq.read_table(path)["prediction"].to_pylist() == tree.predict(frame[FEATURES]).tolist()
+    write_predictions(tree, str(folder / "?.parquet"), path, "predict_proba", "share")
+    said = pq.read_table(path)
+    assert said.column_names == [f"share_{label}" for label in tree.classes_]
+    assert np.array_equal(said["share_no"].to_numpy(), proba[:, 0])
+    before = path.read_bytes()
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"bad\.csv has no column 'f'"):
+        write_predictions(tree, tmp_path / "bad.csv", path)
+    whole, first = frame[FEATURES], frame[FEATURES].iloc[:5].assign(f="x")
+    whole.to_parquet(tmp_path / "1.parquet")
+    first.to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(ValueError, match="'f' holds text"):
+        write_predictions(tree, [tmp_path / "1.parquet", tmp_path / "2.parquet"], path)
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "1.parquet",
+        "2.parquet",
+        "bad.csv",
+        "said.parquet",
+    ]
+    plain = CartClassifier(max_depth=1).fit(frame[FEATURES].to_numpy(), frame["label"])
+    with pytest.raises(ValueError, match="fitted to a matrix without names"):
+        plain.predict(str(folder / "?.parquet"))
 
 
 # --- what goes wrong -----------------------------------------------------------------------------

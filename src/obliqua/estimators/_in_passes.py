@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +10,7 @@ import numpy as np
 from obliqua.criteria import get_criterion
 from obliqua.data.target import Numbers
 from obliqua.data.threads import thread_count
+from obliqua.estimators._elsewhere import tells_where
 from obliqua.estimators._labels import (
     check_labels,
     check_numbers,
@@ -31,20 +31,13 @@ Estimator = TypeVar("Estimator", bound=Any)
 
 def is_read_in_passes(estimator: Any, X: Any) -> bool:
     """Say whether X tells where a table is, or is a map of a file that is too large."""
-    kind = type(X)
     if isinstance(X, np.ndarray):
         if not isinstance(X, np.memmap) or X.ndim != 2 or not hasattr(estimator, "memory_limit"):
             return False
         from obliqua.sources.rows import bytes_of
 
         return X.dtype.kind in "biuf" and X.nbytes > bytes_of(estimator.memory_limit) // 8
-    if not isinstance(X, str | os.PathLike | list | tuple) and not kind.__module__.startswith(
-        ("polars", "pyarrow")
-    ):
-        return False
-    from obliqua.sources.tables import is_table_elsewhere
-
-    return is_table_elsewhere(X)
+    return tells_where(X)
 
 
 def fit_in_passes(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
@@ -58,13 +51,18 @@ def fit_in_passes(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> E
     seen = copy(estimator)
     n_threads = thread_count(estimator.n_jobs)
     limit = bytes_of(getattr(estimator, "memory_limit", None))
-    if isinstance(X, np.ndarray):
+    run: Any = Threads(n_threads)
+    if type(X).__module__.startswith("dask"):
+        from obliqua.sources.dask import DaskTasks, dask_table
+
+        table, run = dask_table(X, y, sample_weight), DaskTasks()
+    elif isinstance(X, np.ndarray):
         rows = MemoryPlan(limit, n_threads, X.shape[1]).batch_rows
         table = array_table(X, _as_array(y), _as_array(sample_weight), 4 * rows)
     else:
         table = open_table(X, y, sample_weight)
-    plan = MemoryPlan(limit, n_threads, table.n_features)
-    surveyed = survey_table(table, _learning(seen), Threads(n_threads), plan, seen._shaped)
+    plan = MemoryPlan.of(limit, n_threads, table.n_features)
+    surveyed = survey_table(table, _learning(seen), run, plan, seen._shaped)
     recipe = surveyed.recipe
     for note in recipe.notes:
         warn(note)

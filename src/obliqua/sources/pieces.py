@@ -23,7 +23,7 @@ __all__ = ["ArrayPiece", "Batch", "Chosen", "CsvPiece", "FileState", "FramePiece
 
 PURPOSE = "Reading a table in pieces"
 ARROW: Any = ("pyarrow", "files", PURPOSE)
-BUFFER = 1 << 18  # bytes of a column that are read at a time
+BUFFER = 1 << 16  # bytes of a column that are read at a time
 CSV_BLOCK = 1 << 20
 
 
@@ -127,6 +127,10 @@ class ArrowBatch:
     def n_rows(self) -> int:
         """How many rows there are."""
         return int(self._rows.num_rows)
+
+    def frame(self) -> Any:
+        """Return the features as a frame."""
+        return self._rows.select(list(self._chosen.features)).to_pandas()
 
     def feature(self, place: int) -> RawColumn:
         """Return a column of the features."""

@@ -11,6 +11,7 @@ from obliqua.data.row_source import Answers, Questions, Splits
 from obliqua.engine.grow_from import AtOnce
 from obliqua.engine.parts import OnePass, RowsInMemory
 from obliqua.sources.division import PartDivision
+from obliqua.sources.pieces import Piece
 from obliqua.sources.survey import TablePart, TableRecipe
 
 __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
@@ -18,6 +19,7 @@ __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
 #: What a fit takes above what imports take, if nothing else is said.
 USUAL_LIMIT = 512 << 20
 LEAST_LIMIT = 16 << 20
+BYTES_OF_READER = 3 << 19  # of a column of a file: a page, and what it is read from
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 
@@ -68,6 +70,12 @@ class MemoryPlan:
     def row(self) -> int:
         """Bytes of a row, with what is learnt from it and its weight."""
         return 8 * self.n_features + 24
+
+    @classmethod
+    def of(cls, limit: int, n_threads: int, n_features: int) -> MemoryPlan:
+        """Return the plan for a table whose readers need memory of their own."""
+        reading = n_threads * n_features * BYTES_OF_READER
+        return cls(max(limit - reading, limit // 4), n_threads, n_features)
 
     @property
     def batch_rows(self) -> int:
@@ -130,6 +138,16 @@ class PartRowsElsewhere:
     def outline(self) -> Problem:
         """All that a problem says, without its rows."""
         return self.recipe.outline
+
+    @property
+    def piece(self) -> Piece:
+        """Where its rows are."""
+        return self.part.piece
+
+    def with_piece(self, piece: Piece) -> PartRowsElsewhere:
+        """Return the same part with its rows elsewhere; they are not kept."""
+        part = self.part.with_piece(piece)
+        return PartRowsElsewhere(part, self.recipe, False, self.division, self.held)
 
     def forget(self) -> None:
         """Keep no rows in memory any more."""

@@ -66,6 +66,10 @@ class TablePart:
         except (ValueError, TypeError, OSError) as error:
             raise self.named(error) from error
 
+    def with_piece(self, piece: Piece) -> TablePart:
+        """Return the same part with its rows elsewhere."""
+        return replace(self, piece=piece)
+
     def named(self, error: Exception) -> Exception:
         """Return an error that names the piece."""
         name = self.piece.name
@@ -419,6 +423,10 @@ class TableRecipe:
     notes: tuple[str, ...] = ()
     rows: dict[int, int] = field(default_factory=dict)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What was computed from the outline stays behind.
+        return vars(self) | {"outline": replace(self.outline)}
+
     @property
     def encoding(self) -> Encoding:
         """What the columns are."""
@@ -579,7 +587,7 @@ def _with_weights(
 def _has_weights(part: TablePart) -> bool:
     piece: Any = part.piece
     chosen = getattr(piece, "chosen", None)
-    return piece.w is not None if chosen is None else chosen.weight is not None
+    return bool(piece.w is not None if chosen is None else chosen.weight is not None)
 
 
 def _grid(

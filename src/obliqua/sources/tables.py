@@ -102,6 +102,13 @@ def open_table(X: Any, learnt: Any, weight: Any) -> LargeTable:
     return _frames(X, names, weight)
 
 
+def with_features(X: Any, names: tuple[str, ...]) -> LargeTable:
+    """Find the pieces of a table of which some columns are looked at, by their names."""
+    if isinstance(X, str | os.PathLike | list | tuple):
+        return _files(_paths(X), (), None, names)
+    return _frames(X, (), None, names)
+
+
 def _names_of_learnt(learnt: Any) -> tuple[str, ...]:
     if isinstance(learnt, str):
         return (learnt,)
@@ -149,7 +156,12 @@ def _is_parquet(path: str) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _files(paths: list[str], learnt: tuple[str, ...], weight: str | None) -> LargeTable:
+def _files(
+    paths: list[str],
+    learnt: tuple[str, ...],
+    weight: str | None,
+    features: tuple[str, ...] | None = None,
+) -> LargeTable:
     pieces: list[Any] = []
     csv: list[FileState] = []
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
@@ -159,7 +171,7 @@ def _files(paths: list[str], learnt: tuple[str, ...], weight: str | None) -> Lar
             csv.append(state)
             continue
         schema, groups = _parquet_outline(path)
-        chosen, kinds = _chosen(schema, learnt, weight, path)
+        chosen, kinds = _chosen(schema, learnt, weight, path, features)
         first, chosen, kinds = _like_first(first, path, chosen, kinds)
         pieces += [ParquetPiece(state, some, chosen) for some in groups]
     if csv and pieces:
@@ -168,7 +180,7 @@ def _files(paths: list[str], learnt: tuple[str, ...], weight: str | None) -> Lar
             "one kind."
         )
     if csv:
-        return _csv_files(csv, learnt, weight)
+        return _csv_files(csv, learnt, weight, features)
     assert first is not None
     return LargeTable(pieces, first[1].features, first[2], _called(paths))
 
@@ -201,18 +213,24 @@ def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]]]:
 
 
 def _chosen(
-    schema: Any, learnt: tuple[str, ...], weight: str | None, path: str
+    schema: Any,
+    learnt: tuple[str, ...],
+    weight: str | None,
+    path: str,
+    wanted: tuple[str, ...] | None = None,
 ) -> tuple[Chosen, tuple[str, ...]]:
     """Return which columns of a schema of Arrow are the features, and what they hold."""
     names = list(schema.names)
-    for name in (*learnt, *([] if weight is None else [weight])):
+    for name in (*learnt, *([] if weight is None else [weight]), *(wanted or ())):
         if names.count(name) != 1:
             raise ValueError(
                 f"{path} has {'no column' if name not in names else 'several columns'} "
                 f"{name!r}; it has {', '.join(map(repr, names[:20]))}"
                 f"{', ...' if len(names) > 20 else ''}."
             )
-    features = tuple(name for name in names if name not in learnt and name != weight)
+    features = wanted
+    if features is None:
+        features = tuple(name for name in names if name not in learnt and name != weight)
     twice = [name for name in features if features.count(name) > 1]
     if twice or not features:
         raise ValueError(
@@ -278,7 +296,12 @@ def _like_first(
 # --- CSV -----------------------------------------------------------------------------------------
 
 
-def _csv_files(states: list[FileState], learnt: tuple[str, ...], weight: str | None) -> LargeTable:
+def _csv_files(
+    states: list[FileState],
+    learnt: tuple[str, ...],
+    weight: str | None,
+    features: tuple[str, ...] | None = None,
+) -> LargeTable:
     """Find out what the columns of CSV files hold: all of their text is read once."""
     pa: Any = require(*ARROW)
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
@@ -289,7 +312,7 @@ def _csv_files(states: list[FileState], learnt: tuple[str, ...], weight: str | N
         except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
             raise ValueError(f"{state.path} cannot be read as CSV: {error}") from error
         schema = pa.schema(list(found.items()))
-        chosen, kinds = _chosen(schema, learnt, weight, state.path)
+        chosen, kinds = _chosen(schema, learnt, weight, state.path, features)
         first, _, _ = _like_first(first, state.path, chosen, (TEXT,) * len(kinds))
         types = found
     assert first is not None
@@ -331,14 +354,19 @@ def _reads(column: Any, kind: Any) -> bool:
 # --- frames, datasets, arrays --------------------------------------------------------------------
 
 
-def _frames(X: Any, learnt: tuple[str, ...], weight: str | None) -> LargeTable:
+def _frames(
+    X: Any,
+    learnt: tuple[str, ...],
+    weight: str | None,
+    features: tuple[str, ...] | None = None,
+) -> LargeTable:
     """Find the pieces of a lazy frame or a dataset."""
     if hasattr(X, "collect_schema"):
         schema = X.head(0).collect().to_arrow().schema
         called = "the lazy frame"
     else:
         schema, called = X.schema, "the dataset"
-    chosen, kinds = _chosen(schema, learnt, weight, called)
+    chosen, kinds = _chosen(schema, learnt, weight, called, features)
     pieces: list[Any] = [FramePiece(X, called, chosen)]
     if not hasattr(X, "collect_schema"):
         pieces = list(_fragments(X, chosen)) or pieces
