@@ -226,7 +226,10 @@ def test_predictions(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
     assert np.array_equal(tree.predict_proba(str(folder / "?.parquet")), proba)
     path = tmp_path / "said.parquet"
     assert write_predictions(tree, str(folder / "?.parquet"), path) == len(frame)
-    assert pq.read_table(path)["prediction"].to_pylist() == tree.predict(frame[FEATURES]).tolist()
+    assert (
+        pq.read_table(path)["prediction"].to_pylist()
+        == tree.predict(frame[FEATURES[::-1]]).tolist()
+    )
     write_predictions(tree, str(folder / "?.parquet"), path, "predict_proba", "share")
     said = pq.read_table(path)
     assert said.column_names == [f"share_{label}" for label in tree.classes_]

@@ -19,7 +19,7 @@ __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
 #: What a fit takes above what imports take, if nothing else is said.
 USUAL_LIMIT = 512 << 20
 LEAST_LIMIT = 16 << 20
-BYTES_OF_READER = 3 << 19  # of a column of a file: a page, and what it is read from
+BYTES_OF_READER = 3 << 18  # of a column of a file: a page, and what it is read from
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 
