@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import threading
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +23,13 @@ from obliqua import (
     CartClassifier,
     CartRegressor,
     HHCartClassifier,
+    ObliqueForestClassifier,
     OC1Classifier,
     load,
     save,
 )
+from obliqua.sources import open_table, write_predictions
 from obliqua.sources import rows as source_rows
-from obliqua.sources import write_predictions
 from obliqua.sources.pieces import ParquetPiece
 from obliqua.sources.running import Stopped, Threads, check_stopped
 
@@ -403,6 +407,23 @@ def test_y_and_weights_are_names(tmp_path: Path) -> None:
     for limit in ("2 bananas", "1KB", 5):
         with pytest.raises(ValueError, match="memory_limit is a number of bytes"):
             CartClassifier(memory_limit=limit).fit(tmp_path / "t.parquet", y="label")
+
+
+def test_who_takes_no_files_says_so(folder: Path) -> None:
+    with pytest.raises(TypeError, match="ObliqueForestClassifier takes rows in memory"):
+        ObliqueForestClassifier().fit(folder, "label")
+
+
+def test_passes_by_somebody_else(frame: pd.DataFrame, tmp_path: Path) -> None:
+    """A pool of processes needs no more than to map: all that travels can be pickled."""
+    frame.drop(columns="number").to_parquet(tmp_path / "t.parquet", row_group_size=2500)
+    table = open_table(tmp_path / "t.parquet", "label", "w")
+    estimator = CartClassifier(pruning="holdout", max_depth=3)
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        found = clone(estimator).fit(replace(table, run=pool.map), None)
+    same(found, in_memory(estimator, frame))
+    with pytest.raises(TypeError, match="knows what is learnt"):
+        clone(estimator).fit(table, "label")
 
 
 # --- threads -------------------------------------------------------------------------------------

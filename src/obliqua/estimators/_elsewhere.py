@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-LIBRARIES = ("polars", "pyarrow", "dask")
+LIBRARIES = ("polars", "pyarrow", "dask", "obliqua.sources")
 
 
 def tells_where(X: Any) -> bool:

@@ -45,7 +45,7 @@ def fit_in_passes(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> E
     from obliqua.sources.growing import survey_table
     from obliqua.sources.rows import MemoryPlan, bytes_of
     from obliqua.sources.running import Threads
-    from obliqua.sources.tables import array_table, open_table
+    from obliqua.sources.tables import LargeTable, array_table, open_table
 
     estimator._check_saved()
     seen = copy(estimator)
@@ -59,6 +59,13 @@ def fit_in_passes(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> E
     elif isinstance(X, np.ndarray):
         rows = MemoryPlan(limit, n_threads, X.shape[1]).batch_rows
         table = array_table(X, _as_array(y), _as_array(sample_weight), 4 * rows)
+    elif isinstance(X, LargeTable):
+        if y is not None or sample_weight is not None:
+            raise TypeError(
+                "A table that open_table has made knows what is learnt, and weights; give None "
+                "for y and sample_weight."
+            )
+        table, run = X, X.run or run
     else:
         table = open_table(X, y, sample_weight)
     plan = MemoryPlan.of(limit, n_threads, table.n_features)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from obliqua.sources.pieces import (
     csv_batches,
     is_text,
 )
+from obliqua.sources.running import PassRunner
 
 __all__ = ["LargeTable", "is_table_elsewhere", "open_table"]
 
@@ -47,13 +48,15 @@ class LargeTable:
         What the type of each feature tells.
     called : str
         What messages call it.
+    run : PassRunner or None, default=None
+        What maps passes over the pieces; None: threads of this machine.
     """
 
     pieces: list[Any]
     names: tuple[str, ...] | None
     kinds: tuple[str, ...]
     called: str
-    notes: list[str] = field(default_factory=list)
+    run: PassRunner | None = None
 
     @property
     def n_features(self) -> int:
@@ -75,7 +78,7 @@ class LargeTable:
 
 def is_table_elsewhere(X: Any) -> bool:
     """Say whether X is no table but tells where one is."""
-    if isinstance(X, str | os.PathLike):
+    if isinstance(X, str | os.PathLike | LargeTable):
         return True
     if isinstance(X, list | tuple):
         return len(X) > 0 and all(isinstance(one, str | os.PathLike) for one in X)
@@ -89,8 +92,24 @@ def _is_lazy(X: Any) -> bool:
     return not hasattr(X, "get_columns")
 
 
-def open_table(X: Any, learnt: Any, weight: Any) -> LargeTable:
-    """Find the pieces of a table; nothing is read but what its files say of themselves."""
+def open_table(X: Any, learnt: Any, weight: str | None = None) -> LargeTable:
+    """Find the pieces of a table; of Parquet, only what files say of themselves is read.
+
+    Parameters
+    ----------
+    X : str, path-like, list of them, LazyFrame or Dataset
+        Where the table is.
+    learnt : str or list of str
+        The column that is learnt; of several outputs, all of them.
+    weight : str, default=None
+        The column of the weights.
+
+    Returns
+    -------
+    LargeTable
+        The table. ``fit(table, None)`` of an estimator takes it; with another `run`
+        (``dataclasses.replace(table, run=...)``) its passes are mapped by somebody else.
+    """
     names = _names_of_learnt(learnt)
     if not (weight is None or isinstance(weight, str)):
         raise TypeError(
