@@ -192,6 +192,28 @@ def test_a_table_that_fits_is_fitted_in_memory(
     assert found.tree_ == clone(estimator).fit(some[FEATURES], some["label"], some["w"]).tree_
 
 
+@pytest.mark.parametrize("fill", ["side", "node", "training"])
+def test_levels_and_gaps_of_a_table_that_fits(
+    fill: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    rng = np.random.default_rng(3)
+    n = 800
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(["x", "y", "z"], n)})
+    frame["c"] = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n) + (frame["b"] == "x"))
+    frame["label"] = (frame["a"] + (frame["b"] == "z") + frame["c"].fillna(1) > 0.5).astype(int)
+    frame["w"] = rng.integers(0, 3, n) / 2
+    for k, some in enumerate(np.array_split(np.arange(n), 3)):
+        frame.iloc[some].to_parquet(tmp_path / f"{k}.parquet", index=False)
+    for estimator in (CartClassifier(fill=fill), HHCartClassifier(fill=fill, max_depth=4)):
+        found = clone(estimator).fit(tmp_path, "label", "w")
+        same(found, clone(estimator).fit(frame[["a", "b", "c"]], frame["label"], frame["w"]))
+    small_limit = CartClassifier(fill=fill, pruning=None)
+    monkeypatch.setattr(source_rows.MemoryPlan, "fits", lambda self, n_rows: False)
+    with pytest.raises(ValueError, match=r"text or missing values are in 'b', 'c'\. Give"):
+        small_limit.fit(tmp_path, "label", "w")
+
+
 def test_csv_columns_have_the_narrowest_type_that_reads_all(tmp_path: Path) -> None:
     """The first block says nothing: a number or a word may come last."""
     n = 200_000

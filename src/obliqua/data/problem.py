@@ -429,13 +429,16 @@ def _with_levels_in_use(Z: Rows, encoding: Encoding) -> tuple[Rows, Encoding]:
     return Z, Encoding(tuple(columns))
 
 
+def means_to_fill_in(problem: Problem) -> FloatArray:
+    """Return the means of numeric columns; NaN for qualitative ones."""
+    numeric = np.array([column.kind != QUALITATIVE for column in problem.encoding.columns])
+    return np.where(numeric, problem.means, np.nan)
+
+
 def _with_coded_columns(problem: Problem, has_missing: BoolArray, fill: str) -> Problem:
     """Note which columns are qualitative and which have missing values."""
     columns = problem.encoding.columns
-    fills = None
-    if fill == "training" and has_missing.any():
-        numeric = np.array([column.kind != QUALITATIVE for column in columns])
-        fills = np.where(numeric, problem.means, np.nan)
+    fills = means_to_fill_in(problem) if fill == "training" and has_missing.any() else None
     n_levels = np.array([len(column.levels) for column in columns], dtype=np.int32)
     return replace(
         problem,

@@ -57,7 +57,7 @@ from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split
 from obliqua.tree.tree import Tree
 
-__all__ = ["AtOnce", "grow_from"]
+__all__ = ["AtOnce", "check_sums_are_enough", "grow_from"]
 
 ROOT = 1
 FEW_ROWS = 1 << 16
@@ -139,7 +139,7 @@ def grow_from(
         raise ValueError(f"few_rows must be at least 0; got {few_rows}.")
     proposals, measure = proposals_of(proposer), get_criterion(criterion)
     outline = source.outline
-    _check_sums_are_enough(outline, proposals, measure)
+    check_sums_are_enough(outline, proposals, measure)
     if kind_for(outline.target, measure) is not type(outline.target):
         raise ValueError(
             f"The criterion {measure.name!r} needs numbers on a grid of its own; these parts have "
@@ -150,7 +150,7 @@ def grow_from(
     return growth.run(key & (2**64 - 1), few_rows)
 
 
-def _check_sums_are_enough(outline: Problem, proposals: Proposals, criterion: Criterion) -> None:
+def check_sums_are_enough(outline: Problem, proposals: Proposals, criterion: Criterion) -> None:
     """Refuse what cannot be grown from sums over rows."""
     method = proposals.proposer
     what = None

@@ -141,6 +141,9 @@ def _grown(estimator: Any, surveyed: SurveyedTable) -> Tree:
 
 def _check_in_passes(estimator: Any, outline: Problem) -> None:
     """Refuse what an estimator does with rows that are in memory only."""
+    from obliqua.engine.grow import proposals_of
+    from obliqua.engine.grow_from import check_sums_are_enough
+
     what = None
     if not hasattr(estimator, "memory_limit"):
         what = type(estimator).__name__
@@ -157,3 +160,13 @@ def _check_in_passes(estimator: Any, outline: Problem) -> None:
             "allows. Give a larger memory_limit or fewer rows, or take CartClassifier, "
             "CartRegressor or HHCartClassifier, which read rows in passes."
         )
+    if outline.coded.any():
+        columns = [outline.encoding.names[place] for place in np.flatnonzero(outline.coded)]
+        raise ValueError(
+            "A table that is read in passes must hold numbers without gaps; text or missing "
+            f"values are in {', '.join(map(repr, columns[:5]))}"
+            f"{' and others' if len(columns) > 5 else ''}. Give a memory_limit of at least eight "
+            "times the table, write these columns as numbers, or leave them out."
+        )
+    proposals = proposals_of(estimator._drawing(estimator._proposer(), outline))
+    check_sums_are_enough(outline, proposals, get_criterion(estimator.criterion))

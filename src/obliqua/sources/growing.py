@@ -10,7 +10,7 @@ import numpy as np
 
 from obliqua._typing import Int32Array, Int64Array
 from obliqua.data.number_targets import with_loss
-from obliqua.data.problem import Problem
+from obliqua.data.problem import Problem, means_to_fill_in
 from obliqua.data.row_source import RowSource
 from obliqua.data.target import Numbers
 from obliqua.engine.grow_from import ROOT
@@ -102,6 +102,8 @@ class SurveyedTable(NamedTuple):
     def problem(self) -> Problem:
         """Put all rows into memory."""
         (problem,) = self.source.ask({ROOT: [NodeRows()]}, {})[ROOT]
+        if self.recipe.fill == "training" and problem.has_missing.any():
+            problem = replace(problem, fills=means_to_fill_in(problem))
         return problem
 
 

@@ -178,14 +178,15 @@ class Seen:
 class FirstLook(PartLook):
     """Counts rows, and finds levels, labels, ranges and the largest weight."""
 
-    table: LargeTable
+    n_features: int
+    names: tuple[str, ...] | None
     learning: Learning
     qualitative: frozenset[int]
 
     def of(self, batch: Batch, part: TablePart) -> Seen:
         """Return what some rows answer."""
         weights = _weights(batch)
-        seen = Seen({part.number: batch.n_rows}, np.zeros(self.table.n_features, bool), {})
+        seen = Seen({part.number: batch.n_rows}, np.zeros(self.n_features, bool), {})
         self._look_at_features(batch, seen)
         present = np.ones(batch.n_rows, bool) if weights is None else weights > 0
         if weights is not None:
@@ -201,8 +202,8 @@ class FirstLook(PartLook):
         return seen
 
     def _look_at_features(self, batch: Batch, seen: Seen) -> None:
-        for place in range(self.table.n_features):
-            name = f"Column {place if self.table.names is None else self.table.names[place]!r}"
+        for place in range(self.n_features):
+            name = f"Column {place if self.names is None else self.names[place]!r}"
             if place in self.qualitative:
                 codes, levels = to_levels(batch.feature(place))
                 seen.missing[place] = bool((codes < 0).any())
@@ -420,6 +421,7 @@ class TableRecipe:
     high: FloatArray | None = None
     reach: float = 0.0
     largest: float = 0.0
+    fill: str = "side"
     notes: tuple[str, ...] = ()
     rows: dict[int, int] = field(default_factory=dict)
 
@@ -497,7 +499,9 @@ def survey(
         if learning.missing
         else ()
     )
-    seen: Seen | None = asked(run, FirstLook(table, learning, qualitative), parts)
+    seen: Seen | None = asked(
+        run, FirstLook(table.n_features, table.names, learning, qualitative), parts
+    )
     if seen is None or seen.n_rows == 0:
         raise ValueError(f"{table.called} has no rows. A tree needs one at least.")
     if seen.n_rows > MAX_ROWS:
@@ -657,4 +661,4 @@ def _with_levels(
     if learning.numbers:
         total = recipe.n_rows if recipe.grid is None else recipe.grid.total
         check_weighted_squares(total, outline.unit, recipe.reach)
-    return replace(recipe, outline=outline, notes=tuple(notes))
+    return replace(recipe, outline=outline, notes=tuple(notes), fill=learning.fill)
