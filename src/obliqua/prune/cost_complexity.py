@@ -95,7 +95,18 @@ class NestedTrees:
         return self.errors_of_nodes(node_errors(self.tree, problem))
 
     def errors_of_nodes(self, as_leaf: FloatArray) -> FloatArray:
-        """Return what the tree of each step costs, where each node costs so much as a leaf."""
+        """Return what the tree of each step costs, from what nodes cost.
+
+        Parameters
+        ----------
+        as_leaf : ndarray of shape (n_nodes,)
+            What each node costs as a leaf.
+
+        Returns
+        -------
+        ndarray of shape (n_steps,)
+            The sum over the leaves of each step's tree.
+        """
         return _over_steps(as_leaf, self.cut_step, self.gone_step, len(self))
 
 
