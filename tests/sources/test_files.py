@@ -160,6 +160,9 @@ def test_memory_maps(frame: pd.DataFrame, tmp_path: Path, monkeypatch: Any) -> N
     passes.clear()
     clone(estimator).fit(mapped, y)  # it fits, and is used as it is
     assert not passes
+    # What needs rows has them: a map is an array.
+    folds = clone(estimator).set_params(pruning="cv", n_folds=2, memory_limit=X.nbytes)
+    assert folds.fit(mapped, y).tree_ == clone(folds).fit(X, y).tree_
 
 
 def _noted(passes: list[int], call: Any) -> Any:

@@ -40,8 +40,23 @@ def is_read_in_passes(estimator: Any, X: Any) -> bool:
     return tells_where(X)
 
 
-def fit_in_passes(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
-    """Fit an estimator to a table that is read in passes."""
+def fit_in_passes(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator | None:
+    """Fit an estimator to a table that is read in passes.
+
+    None: X is a memory map, and something is asked for that needs it as it is.
+    """
+    from obliqua.sources.growing import NeedsAllRows
+
+    try:
+        return _fitted(estimator, X, y, sample_weight)
+    except NeedsAllRows:
+        if isinstance(X, np.ndarray):
+            return None
+        raise
+
+
+def _fitted(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
+    """Fit an estimator to a table that is read in passes; refuse what needs all rows."""
     from obliqua.sources.growing import survey_table
     from obliqua.sources.rows import MemoryPlan, bytes_of
     from obliqua.sources.running import Threads
@@ -143,6 +158,7 @@ def _check_in_passes(estimator: Any, outline: Problem) -> None:
     """Refuse what an estimator does with rows that are in memory only."""
     from obliqua.engine.grow import proposals_of
     from obliqua.engine.grow_from import check_sums_are_enough
+    from obliqua.sources.growing import NeedsAllRows
 
     what = None
     if not hasattr(estimator, "memory_limit"):
@@ -155,18 +171,21 @@ def _check_in_passes(estimator: Any, outline: Problem) -> None:
         elif estimator.quantiles is not None:
             what = "the parameter quantiles"
     if what is not None:
-        raise ValueError(
+        raise NeedsAllRows(
             f"{what} needs all rows in one memory, and the table is larger than memory_limit "
             "allows. Give a larger memory_limit or fewer rows, or take CartClassifier, "
             "CartRegressor or HHCartClassifier, which read rows in passes."
         )
     if outline.coded.any():
         columns = [outline.encoding.names[place] for place in np.flatnonzero(outline.coded)]
-        raise ValueError(
+        raise NeedsAllRows(
             "A table that is read in passes must hold numbers without gaps; text or missing "
             f"values are in {', '.join(map(repr, columns[:5]))}"
             f"{' and others' if len(columns) > 5 else ''}. Give a memory_limit of at least eight "
             "times the table, write these columns as numbers, or leave them out."
         )
     proposals = proposals_of(estimator._drawing(estimator._proposer(), outline))
-    check_sums_are_enough(outline, proposals, get_criterion(estimator.criterion))
+    try:
+        check_sums_are_enough(outline, proposals, get_criterion(estimator.criterion))
+    except ValueError as error:
+        raise NeedsAllRows(str(error)) from error

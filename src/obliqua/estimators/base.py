@@ -155,8 +155,8 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        if is_read_in_passes(self, X):
-            return fit_in_passes(self, X, y, sample_weight)
+        if is_read_in_passes(self, X) and fit_in_passes(self, X, y, sample_weight) is not None:
+            return self
         seen, problem, classes = self._encoded(X, y, sample_weight)
         # The copy grows: what a search notes on its way does not touch self.
         self._keep(seen, seen._grown(problem), problem, classes)

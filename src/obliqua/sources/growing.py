@@ -224,8 +224,12 @@ def _check_errors_add_up(pruner: OnHeldOutRows, outline: Problem) -> None:
         _refuse(f"n_se={pruner.n_se:g} of numbers, or with costs,")  # type: ignore[attr-defined]
 
 
+class NeedsAllRows(ValueError):
+    """Something is asked for that rows must be in one memory for."""
+
+
 def _refuse(what: str) -> None:
-    raise ValueError(
+    raise NeedsAllRows(
         f"{what} needs all rows in one memory, and they are read in passes here. Take "
         "pruning='holdout', 'reduced_error' or None, a number as ccp_alpha, or a larger "
         "memory_limit."
