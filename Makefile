@@ -24,7 +24,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-exports bench-forests bench-reports report-assets report-assets-check reproduce experiments reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-exports bench-forests bench-reports bench-scale report-assets report-assets-check reproduce experiments reproduction sanitize clean bench-refined
 .DELETE_ON_ERROR:
 
 LONGER = --jobs -1 --resume --out results/experiments
@@ -108,6 +108,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.regression --quick
 	@$(RUN) -m benchmarks.defaults --quick
 	@$(RUN) -m benchmarks.forests --quick
+	@$(RUN) -m benchmarks.scale --quick
 	@$(RUN) -m benchmarks.exports_c --random 2000 --near 500 --only differences
 	@$(RUN) -m benchmarks.exports_javascript --quick --no-speed
 	@$(RUN) -m benchmarks.exports_onnx --quick
@@ -170,6 +171,9 @@ bench-reports: $(VENV)/.package $(VENV)/.group-test ## the report's page: bytes,
 
 bench-forests: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## oblique forests beside other libraries: accuracy, time, memory
 	@$(RUN) -m benchmarks.forests $(ARGS)
+
+bench-scale: $(VENV)/.package $(VENV)/.group-test ## trees from tables that do not fit in memory: files and Dask
+	@$(RUN) -m benchmarks.scale $(ARGS)
 
 bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## refined trees beside greedy ones of equal size
 	@$(RUN) -m benchmarks.refined $(ARGS)

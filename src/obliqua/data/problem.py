@@ -366,17 +366,22 @@ def encode_numbers(
     if sample_weight is not None:
         present = checked_weights(sample_weight, n_rows, "sample_weight", "row") > 0
         present = present if present.any() else ~present  # what is refused is told below
-    target = Numbers.of(_checked_numbers(y, n_rows), present)
+    target = Numbers.of(checked_numbers(y, n_rows), present)
     problem = _problem(X, target, sample_weight, None, fill)
+    check_weighted_squares(problem.total_weight, problem.unit, target.reach)
+    return problem
+
+
+def check_weighted_squares(total_weight: int, unit: float, reach: float) -> None:
+    """Refuse weights, in grid units, and numbers that are too large or small together."""
     with np.errstate(over="ignore"):
-        largest = np.float64(problem.total_weight) * problem.unit * (target.reach * target.reach)
-    if target.reach > 0 and not 1e-290 < largest < 1e300:
+        largest = np.float64(total_weight) * unit * (reach * reach)
+    if reach > 0 and not 1e-290 < largest < 1e300:
         size = "small" if largest < 1.0 else "large"
         raise ValueError(
             f"Weights times squares of y are too {size} for float64: {largest:.3g} in all. "
             "Multiply all weights by a constant; that does not change the tree."
         )
-    return problem
 
 
 def _problem(
@@ -424,13 +429,16 @@ def _with_levels_in_use(Z: Rows, encoding: Encoding) -> tuple[Rows, Encoding]:
     return Z, Encoding(tuple(columns))
 
 
+def means_to_fill_in(problem: Problem) -> FloatArray:
+    """Return the means of numeric columns; NaN for qualitative ones."""
+    numeric = np.array([column.kind != QUALITATIVE for column in problem.encoding.columns])
+    return np.where(numeric, problem.means, np.nan)
+
+
 def _with_coded_columns(problem: Problem, has_missing: BoolArray, fill: str) -> Problem:
     """Note which columns are qualitative and which have missing values."""
     columns = problem.encoding.columns
-    fills = None
-    if fill == "training" and has_missing.any():
-        numeric = np.array([column.kind != QUALITATIVE for column in columns])
-        fills = np.where(numeric, problem.means, np.nan)
+    fills = means_to_fill_in(problem) if fill == "training" and has_missing.any() else None
     n_levels = np.array([len(column.levels) for column in columns], dtype=np.int32)
     return replace(
         problem,
@@ -461,7 +469,8 @@ def _checked_codes(y: ArrayLike, n_rows: int, n_classes: int) -> Int32Array:
     return codes.astype(np.int32, copy=False)
 
 
-def _checked_numbers(y: ArrayLike, n_rows: int) -> FloatArray:
+def checked_numbers(y: Any, n_rows: int) -> FloatArray:
+    """Return numbers to learn, a column for each output; refuse what are none."""
     if sparse.issparse(y):
         raise TypeError(
             f"y must be an array or a list; got a sparse matrix ({type(y).__name__}). Make it "

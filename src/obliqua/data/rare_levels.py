@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from obliqua._typing import FloatArray
+from obliqua._typing import AnyArray, FloatArray
 from obliqua.data.encoding import QUALITATIVE, Column, Encoding
 from obliqua.data.table import Table
 from obliqua.data.weights import counted_as_rows
@@ -73,20 +73,38 @@ def pool_rare_levels(
             continue
         there = ~np.isnan(table.Z[:, place])
         codes = table.Z[there, place].astype(np.int64)
-        rows = np.bincount(codes, counts[there], minlength=len(column.levels)) / _STEPS
-        n_levels = int((rows > 0).sum())
-        if n_levels <= FEW_LEVELS or rows.sum() > FEW_ROWS * n_levels:
+        pooled = pooled_column(column, np.bincount(codes, counts[there], len(column.levels)))
+        if pooled is None:
             continue
-        kept = (rows >= MIN_ROWS) & np.array([level != OTHER_LEVELS for level in column.levels])
+        columns[place], note = pooled
+        notes.append(note)
         if Z is table.Z:
             Z = Z.copy()
-        Z[there, place] = np.where(kept, np.cumsum(kept) - 1, kept.sum())[codes]
-        named = tuple(column.levels[code] for code in np.flatnonzero(kept).tolist())
-        columns[place] = replace(column, levels=(*named, OTHER_LEVELS), others=True)
-        notes.append(_note(column, n_levels, round(float(rows.sum())), len(named)))
+        new = np.array([columns[place].code(level) for level in column.levels])
+        Z[there, place] = new[codes]
     if not notes:
         return table, ()
     return Table(Z, Encoding(tuple(columns)), table.has_missing), tuple(notes)
+
+
+def pooled_column(column: Column, counts: AnyArray) -> tuple[Column, str] | None:
+    """Return a column in which rare levels count as one, and what to say of it; None: as it is.
+
+    `counts`: as how many rows those of each level count, in whole steps.
+    """
+    rows = counts / _STEPS
+    n_levels = int((rows > 0).sum())
+    if n_levels <= FEW_LEVELS or rows.sum() > FEW_ROWS * n_levels:
+        return None
+    kept = (rows >= MIN_ROWS) & np.array([level != OTHER_LEVELS for level in column.levels])
+    named = tuple(column.levels[code] for code in np.flatnonzero(kept).tolist())
+    note = _note(column, n_levels, round(float(rows.sum())), len(named))
+    return replace(column, levels=(*named, OTHER_LEVELS), others=True), note
+
+
+def in_steps(as_rows: FloatArray) -> FloatArray:
+    """Return as how many rows some rows count, in whole steps, so that sums are exact."""
+    return np.maximum(np.rint(np.minimum(as_rows, _MOST) * _STEPS), 1.0)
 
 
 def _row_counts(n_rows: int, sample_weight: FloatArray | None) -> FloatArray:
@@ -95,7 +113,7 @@ def _row_counts(n_rows: int, sample_weight: FloatArray | None) -> FloatArray:
         return np.full(n_rows, _STEPS)
     counts, there = np.zeros(n_rows), sample_weight > 0
     as_rows = counted_as_rows(sample_weight, there, None, 1.0)[1]
-    counts[there] = np.maximum(np.rint(np.minimum(as_rows, _MOST) * _STEPS), 1.0)
+    counts[there] = in_steps(as_rows)
     return counts
 
 

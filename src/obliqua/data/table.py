@@ -26,11 +26,14 @@ __all__ = [
     "RawColumn",
     "Table",
     "checked_rows",
+    "codes_of_levels",
     "columns_by_name",
     "encoded_rows",
     "from_dtype",
+    "level_order",
     "missing_columns",
     "plain_table",
+    "qualitative_places",
     "raw_column",
     "read_by_columns",
     "read_table",
@@ -161,10 +164,15 @@ def to_levels(column: RawColumn) -> tuple[Int64Array, tuple[Any, ...]]:
         used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
         levels = [level if use else None for level, use in zip(levels, used, strict=True)]
     known = {level for level in levels if level is not None}
-    in_order = sorted(known, key=lambda level: (isinstance(level, str), level))
+    in_order = level_order(known)
     place = {level: code for code, level in enumerate(in_order)}
     new = np.array([place.get(level, -1) for level in levels] + [-1], dtype=np.int64)
-    return new[codes], tuple(in_order)
+    return new[codes], in_order
+
+
+def level_order(levels: Collection[Any]) -> tuple[Any, ...]:
+    """Return levels in their order: numbers first, then text."""
+    return tuple(sorted(levels, key=lambda level: (isinstance(level, str), level)))
 
 
 def _distinct(column: RawColumn) -> tuple[Int64Array, list[Any], set[str]]:
@@ -301,7 +309,7 @@ def read_table(
         return plain_table(X, names, missing)
     raw = _raw_columns(X, names)
     encoding = Encoding.identity(len(raw), names)
-    chosen = _qualitative(categorical_features, raw, names)
+    chosen = qualitative_places(categorical_features, raw, names)
     matrix = np.empty((len(raw[0].values), len(raw)))
     columns = []
     for place, (column, known) in enumerate(zip(raw, encoding.columns, strict=True)):
@@ -426,7 +434,7 @@ def encoded_rows(X: Any, encoding: Encoding, missing: bool = True) -> Rows:
     matrix = np.empty((len(raw[0].values), len(raw)))
     for place, (column, known) in enumerate(zip(raw, encoding.columns, strict=True)):
         if known.kind == QUALITATIVE:
-            matrix[:, place] = _codes(column, known)
+            matrix[:, place] = codes_of_levels(column, known)
         else:
             hint = "and held numbers when the tree was fitted. Write it as numbers."
             matrix[:, place] = to_numbers(column, hint)
@@ -434,7 +442,7 @@ def encoded_rows(X: Any, encoding: Encoding, missing: bool = True) -> Rows:
     return matrix
 
 
-def _codes(column: RawColumn, known: Column) -> FloatArray:
+def codes_of_levels(column: RawColumn, known: Column) -> FloatArray:
     """Return codes of levels as a column knows them, NaN where missing."""
     found, levels = to_levels(column)
     # Text that was read as numbers, or the other way round, would be unknown levels throughout.
@@ -517,7 +525,7 @@ def _pandas_columns(X: Any) -> list[Any]:
     return [series for _, series in X.items()]  # by place, and faster than iloc
 
 
-def _qualitative(
+def qualitative_places(
     chosen: Any, columns: list[RawColumn], names: Sequence[Any] | AnyArray | None
 ) -> set[int]:
     """Return the places of the columns that are to be qualitative."""

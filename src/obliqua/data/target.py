@@ -313,6 +313,10 @@ class Numbers(Target):
         """Return some of the rows, on the same grid."""
         return replace(self, values=self.values[rows], grid=np.ascontiguousarray(self.grid[rows]))
 
+    def with_values(self, values: FloatArray) -> Numbers:
+        """Return other rows on the same grid, within its range."""
+        return replace(self, values=values, grid=places(values, self.low, self.step))
+
     @classmethod
     def stack(cls, parts: Sequence[Numbers]) -> Numbers:
         """Return the rows of several, which `take` has made of one."""

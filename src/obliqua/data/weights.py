@@ -17,8 +17,11 @@ MAX_TOTAL = 2**52
 #: tenth are rounded to the grid. Limits leave so much room.
 ROUNDING = 2.0**-20
 
+#: Weights are rounded to so many significant bits, if that makes sums of them small enough.
+EXACT_BITS = (53, 44, 36, 30)
+
 _SMALLEST = float(np.nextafter(0.0, 1.0))
-_LEAST_SHARE = 1.0 / MAX_TOTAL  # of the largest weight: what is lighter counts as that
+LEAST_SHARE = 1.0 / MAX_TOTAL  # of the largest weight: what is lighter counts as that
 
 
 def put_on_grid(
@@ -49,7 +52,7 @@ def put_on_grid(
         weights, exponent = _near_one(by_row[kept])
     if by_class is not None:
         factors, more = _near_one(by_class[kept])
-        weights = _never_zero(weights * round_significant(factors))
+        weights = never_zero(weights * round_significant(factors))
         exponent += more
     units, unit = _on_grid(weights, exponent, most)
     return kept, units, unit
@@ -66,7 +69,7 @@ def counted_as_rows(
     """
     given = np.ones(len(kept)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     given = given[kept]
-    if _are_counts(given):
+    if are_counts(given):
         counts = given.astype(np.int64)
         counts //= np.gcd.reduce(counts)
         divisible = weights is None or not (weights % counts).any()
@@ -74,12 +77,12 @@ def counted_as_rows(
     largest = float(given.max())
     with np.errstate(over="ignore"):  # NumPy 1.26 warns of denormal weights
         share = given / largest
-    heavy = np.maximum(share, _LEAST_SHARE)
+    heavy = np.maximum(share, LEAST_SHARE)
     as_rows = np.asarray(heavy * (len(heavy) / fsum(heavy)))
     return None, as_rows, unit / largest * (len(share) / fsum(share))
 
 
-def _are_counts(weights: FloatArray) -> bool:
+def are_counts(weights: FloatArray) -> bool:
     """Whether weights can be numbers of rows: whole, and not too large to be counted."""
     return bool(weights.max() <= MAX_TOTAL and (weights == np.rint(weights)).all())
 
@@ -117,10 +120,10 @@ def checked_weights(weights: ArrayLike, length: int, name: str, per: str) -> Flo
 def _near_one(weights: FloatArray) -> tuple[FloatArray, int]:
     """Scale so that the largest weight lies in [0.5, 1); the scale is the returned exponent."""
     exponent = int(np.frexp(weights.max())[1])
-    return _never_zero(np.ldexp(weights, -exponent)), exponent
+    return never_zero(np.ldexp(weights, -exponent)), exponent
 
 
-def _never_zero(weights: FloatArray) -> FloatArray:
+def never_zero(weights: FloatArray) -> FloatArray:
     """Keep a positive weight positive where it is too small for float64 beside the others."""
     return np.maximum(weights, _SMALLEST)
 
@@ -128,23 +131,23 @@ def _never_zero(weights: FloatArray) -> FloatArray:
 def _on_grid(weights: FloatArray, exponent: int, most: int) -> tuple[Int64Array | None, float]:
     """Turn positive weights times ``2**exponent`` into grid units and the size of a unit."""
     if (weights == weights[0]).all() and np.frexp(weights[0])[0] == 0.5:
-        unit = _scaled(float(weights[0]), exponent)
-        _check_total(len(weights), unit)
+        unit = scaled(float(weights[0]), exponent)
+        check_total(len(weights), unit)
         return None, unit
     # Dropping digits commutes with doubling, so a weight of 0.2 stays two rows of 0.1.
-    for bits in (53, 44, 36, 30):
+    for bits in EXACT_BITS:
         found = _exact(round_significant(weights, bits), most)
         if found is not None:
             break
     step, units = _rounded(weights, most) if found is None else found
-    unit = _scaled(1.0, step + exponent)
-    _check_total(int(units.sum()), unit)
+    unit = scaled(1.0, step + exponent)
+    check_total(int(units.sum()), unit)
     return units, unit
 
 
 def _exact(weights: FloatArray, most: int) -> tuple[int, Int64Array] | None:
     """Weights as whole multiples of a power of two, if their sum stays small enough."""
-    step = _largest_common_power(weights)
+    step = common_power(weights)
     with np.errstate(over="ignore"):
         units = np.ldexp(weights, -step)
         # Whole numbers below 2**53 add up without rounding, so this test is exact.
@@ -153,7 +156,7 @@ def _exact(weights: FloatArray, most: int) -> tuple[int, Int64Array] | None:
     return step, units.astype(np.int64)
 
 
-def _largest_common_power(weights: FloatArray) -> int:
+def common_power(weights: FloatArray) -> int:
     """Exponent of the largest power of two of which all weights are whole multiples."""
     fraction, exponent = np.frexp(weights)
     whole = np.ldexp(fraction, 53).astype(np.int64)
@@ -175,12 +178,14 @@ def _rounded(weights: FloatArray, most: int) -> tuple[int, Int64Array]:
         step += 1
 
 
-def _scaled(value: float, exponent: int) -> float:
+def scaled(value: float, exponent: int) -> float:
+    """Return a number times a power of two; infinite or 0 if it is out of range."""
     with np.errstate(over="ignore"):
         return float(np.ldexp(value, exponent))
 
 
-def _check_total(units: int, unit: float) -> None:
+def check_total(units: int, unit: float) -> None:
+    """Refuse weights whose sum float64 does not hold."""
     with np.errstate(over="ignore"):
         total = np.float64(units) * np.float64(unit)
     if unit == 0 or not np.isfinite(total):

@@ -34,7 +34,7 @@ from obliqua.engine.lines import Lines
 from obliqua.engine.moments import FixedPoint, factor_of, spread_of_sums, weight_shift
 from obliqua.engine.oblique import ObliqueCut, ObliqueSearch
 from obliqua.engine.passes import (
-    MOST_BINS,
+    LEAST_BINS,
     LineCut,
     NodeJudge,
     Search,
@@ -57,13 +57,27 @@ from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split
 from obliqua.tree.tree import Tree
 
-__all__ = ["grow_from"]
+__all__ = ["AtOnce", "check_sums_are_enough", "grow_from"]
 
 ROOT = 1
-BINS_AT_ONCE = 1 << 20  # of all nodes that wait for a pass together
-ROWS_AT_ONCE = 1 << 20  # that are fetched in a pass
 FEW_ROWS = 1 << 16
 MOST_ROWS = 2**31 - 1  # as a tree counts them
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """How much a pass may ask for, so that answers fit in memory. The tree does not depend on it.
+
+    Parameters
+    ----------
+    bins : int, default=2**20
+        Bins of the histograms of all nodes that wait for a pass together.
+    rows : int, default=2**20
+        Rows that are fetched in a pass.
+    """
+
+    bins: int = 1 << 20
+    rows: int = 1 << 20
 
 
 def grow_from(
@@ -74,6 +88,7 @@ def grow_from(
     key: int = 0,
     few_rows: int = FEW_ROWS,
     zoom: Zoom | None = None,
+    at_once: AtOnce | None = None,
 ) -> Tree:
     """Grow a tree from rows that may lie anywhere.
 
@@ -96,6 +111,8 @@ def grow_from(
         with a limit on leaves none are.
     zoom : Zoom
         How closely histograms look. The tree does not depend on it.
+    at_once : AtOnce
+        How much a pass may ask for. The tree does not depend on it.
 
     Returns
     -------
@@ -122,17 +139,18 @@ def grow_from(
         raise ValueError(f"few_rows must be at least 0; got {few_rows}.")
     proposals, measure = proposals_of(proposer), get_criterion(criterion)
     outline = source.outline
-    _check_sums_are_enough(outline, proposals, measure)
+    check_sums_are_enough(outline, proposals, measure)
     if kind_for(outline.target, measure) is not type(outline.target):
         raise ValueError(
             f"The criterion {measure.name!r} needs numbers on a grid of its own; these parts have "
             "another one. Make them of problem.measured_by(criterion)."
         )
     growth = _SourceGrowth(source, proposals, measure, rules or Rules(), zoom or Zoom())
+    growth.at_once = at_once or AtOnce()
     return growth.run(key & (2**64 - 1), few_rows)
 
 
-def _check_sums_are_enough(outline: Problem, proposals: Proposals, criterion: Criterion) -> None:
+def check_sums_are_enough(outline: Problem, proposals: Proposals, criterion: Criterion) -> None:
     """Refuse what cannot be grown from sums over rows."""
     method = proposals.proposer
     what = None
@@ -207,6 +225,8 @@ class _SourceGrowth:
         self.criterion = criterion
         self.zoom = zoom
         self.few_rows = 0
+        self.at_once = AtOnce()
+        self.most_bins = 0
         self.splits: dict[int, Hyperplane] = {}
         # Rows are counted by their owners.
         self.outline = replace(source.outline, row_counts=None, row_weights=None)
@@ -331,20 +351,23 @@ class _SourceGrowth:
     def consider(self, nodes: Sequence[_SourceNode]) -> None:
         """Look for the splits of nodes, together."""
         for some in self._groups(nodes):
+            asked = sum(node.rows > self.few_rows for node in some)
+            self.most_bins = max(self.at_once.bins // max(asked, 1), LEAST_BINS)
             answered(self.source, {node.place: self._look(node) for node in some}, self.splits)
 
     def _groups(self, nodes: Sequence[_SourceNode]) -> Iterator[list[_SourceNode]]:
         """Deal nodes out so that what is asked about them in a pass fits in memory."""
         p = self.outline.n_features
-        lines = p if self.method is None else p * p * self.outline.n_classes
-        each = min(lines * self.zoom.n_bins, MOST_BINS)
+        # Lines that are many more, as those of all eigenvectors, are looked along in turns.
+        lines = p if self.method is None else p * (1 + self.outline.n_classes)
+        each = lines * LEAST_BINS
         group: list[_SourceNode] = []
         bins = rows = 0
         for node in nodes:
             fetched = node.rows <= self.few_rows
             more = (0, node.rows) if fetched else (each, 0)
             bins, rows = bins + more[0], rows + more[1]
-            if group and (bins > BINS_AT_ONCE or rows > ROWS_AT_ONCE):
+            if group and (bins > self.at_once.bins or rows > self.at_once.rows):
                 yield group
                 group, (bins, rows) = [], more
             group.append(node)
@@ -416,7 +439,9 @@ class _SourceGrowth:
             )
             return
         sums, columns = yield [NodeSums(), LineRanges(self.axes)]
-        judge = NodeJudge(self.outline, sums, self.criterion, self.rules, self.zoom)
+        judge = NodeJudge(
+            self.outline, sums, self.criterion, self.rules, self.zoom, self.most_bins
+        )
         node.counts = judge.counts
         target = self.outline.target_rows
         if leaf_without_search(self.rules, target, judge.counts, judge.n_rows, node.depth):

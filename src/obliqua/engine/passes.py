@@ -37,6 +37,7 @@ Search: TypeAlias = Generator[list[RowQuestion], list[Any], T]
 
 FAR = 1 << 62  # a line that every other one precedes
 MOST_BINS = 1 << 16  # in a question
+LEAST_BINS = 32  # of an interval, where many nodes share the bins of a pass
 MOST_VALUES = 1 << 18  # likewise
 ROWS_PER_BIN = 4
 
@@ -93,15 +94,24 @@ class NodeJudge:
         Of these, the smallest sides count here.
     zoom : Zoom
         How closely to look.
+    most_bins : int
+        Bins that may be asked for in a question.
     """
 
     def __init__(
-        self, outline: Problem, sums: Int64Array, criterion: Criterion, rules: Rules, zoom: Zoom
+        self,
+        outline: Problem,
+        sums: Int64Array,
+        criterion: Criterion,
+        rules: Rules,
+        zoom: Zoom,
+        most_bins: int = MOST_BINS,
     ) -> None:
         self.counts = np.ascontiguousarray(sums[:-2])
         self.n_rows, self.rows_counted = int(sums[-2]), int(sums[-1])
         self._numbers = isinstance(outline.target, Numbers)
         self._zoom = zoom
+        self._most_bins = most_bins
         # Without bounds no bin is ever decided, and looking closer is in vain.
         self._most = zoom.most if criterion.convex else 0
         least = rules.min_samples_leaf, rules.min_weight_leaf
@@ -153,12 +163,12 @@ class NodeJudge:
             The search.
         """
         zoom, best = self._zoom, bar
-        at_once = max(MOST_BINS // zoom.n_bins, 1)
+        at_once = max(self._most_bins // min(zoom.n_bins, LEAST_BINS), 1)
         for first in range(0, len(everything), at_once):
             todo = everything.take(slice(first, first + at_once))
             looks = 0
             while todo.rows.sum() > zoom.few_values and looks <= self._most:
-                enough = min(MOST_BINS // len(todo), int(todo.rows.max()) // ROWS_PER_BIN)
+                enough = min(self._most_bins // len(todo), int(todo.rows.max()) // ROWS_PER_BIN)
                 n_bins = min(zoom.n_bins, max(enough, 2))
                 ((bins, ends),) = yield [LineHistogram(lines, todo.place, n_bins)]
                 cut, interval, place = self._judge.choose(

@@ -215,6 +215,13 @@ are weighted, and missing numbers do not count. Where training rows of other nod
 number that a split asks for, later rows go with the heavier side. A missing level is a level of
 its own where a node has seen one, and adds nothing elsewhere.""",
     ),
+    "memory_limit": (
+        "int, str or None",
+        """\
+What `fit` may take of memory, above what imports take, where X tells of a table in files: a number
+of bytes, or a text such as '2GB'. A table that is larger is read in passes, and gives the same
+tree. `None` stands for 512 MiB, however much there is. Of no use where X is in memory.""",
+    ),
     "random_state": (
         "int, RandomState instance or None",
         """\

@@ -13,9 +13,16 @@ from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.data.sparse_rows import no_sparse
 from obliqua.data.threads import thread_count
 from obliqua.errors import TreeError
+from obliqua.estimators._elsewhere import said_elsewhere, tells_where
 from obliqua.estimators._input import FLOATS, read_rows
 from obliqua.io.values import NotSaved
 from obliqua.tree.model import Model
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Say whether X tells where rows are: in files, or in partitions of Dask."""
+    return type(X) is not np.ndarray and tells_where(X)
+
 
 # Fewer rows than this are walked before a second thread would have started.
 ROWS_WORTH_THREADS = 10_000
@@ -138,6 +145,8 @@ class TreesEstimator(BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_trees)
             The leaf's node number in `tree_`. With several trees, that in each of them.
         """
+        if is_elsewhere(X):
+            return said_elsewhere(self, "apply", X)
         Z = self._check_rows(X)
         return self.model_.apply(Z, self._n_threads(Z))
 
@@ -259,6 +268,8 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
             the one that costs least; the first of them at ties. With several trees, the class
             with the largest share of all.
         """
+        if is_elsewhere(X):
+            return said_elsewhere(self, "predict", X)
         Z = self._check_rows(X)
         return self.classes_.take(self.model_.predict_index(Z, self._n_threads(Z)))
 
@@ -277,6 +288,8 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
             of `classes_`. With several trees, the share of the votes, the mean of the shares, or
             their sum.
         """
+        if is_elsewhere(X):
+            return said_elsewhere(self, "predict_proba", X)
         Z = self._check_rows(X)
         return self.model_.predict_proba(Z, self._n_threads(Z))
 
@@ -326,6 +339,8 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
             of its linear function, which is never below the least or above the largest number of
             these rows. With several trees, the mean of what they say.
         """
+        if is_elsewhere(X):
+            return said_elsewhere(self, "predict", X)
         Z = self._check_rows(X)
         return self.model_.predict(Z, self._n_threads(Z))
 

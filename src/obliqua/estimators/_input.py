@@ -27,6 +27,7 @@ from obliqua.data.table import (
     readable,
 )
 from obliqua.data.weights import ROUNDING
+from obliqua.estimators._elsewhere import tells_where
 from obliqua.estimators._warnings import warn
 
 if TYPE_CHECKING:
@@ -52,11 +53,23 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+# Of methods that grow from tables which do not fit in memory.
+MEMORY_CONSTRAINTS: dict[str, list[Any]] = {
+    "memory_limit": [Interval(Integral, 1, None, closed="left"), str, None],
+}
+
+
 def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, Any]:
     """Read and check the table and the labels of a fit; note on the estimator what was seen.
 
     `of_y`: what scikit-learn's checks should know of y.
     """
+    if not isinstance(X, np.ndarray) and tells_where(X):
+        raise TypeError(
+            f"{type(estimator).__name__} takes rows in memory; got where a table is, as a "
+            f"{type(X).__name__}. Read it first, or take a method of one tree, such as "
+            "CartClassifier or HHCartClassifier, which reads it in passes."
+        )
     X = readable(X)
     chosen = getattr(estimator, "categorical_features", None)
     if sparse.issparse(X):

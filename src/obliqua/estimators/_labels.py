@@ -107,6 +107,14 @@ def _is_missing(value: Any) -> bool:
 
 def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:
     """Replace labels by numbers of classes."""
+    y = checked_label_types(y)
+    classes, codes = _number_integers(y) if y.dtype.kind in "iu" else _number(y)
+    warn_of_many_classes(len(classes), len(y))
+    return classes, codes
+
+
+def checked_label_types(y: AnyArray) -> AnyArray:
+    """Return labels of a type that classes may have; refuse others."""
     if y.dtype.kind == "S":
         raise TypeError(
             "Labels must be integers, strings or bools. Got bytes; decode them, for instance "
@@ -123,14 +131,17 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:
                 f"Unknown label type: {kind}. A classifier expects class labels (integers, "
                 "strings or bools); for other numbers use a regressor or make classes of them."
             )
-    classes, codes = _number_integers(y) if y.dtype.kind in "iu" else _number(y)
-    if len(y) > 20 and 2 * len(classes) > len(y):
+    return y
+
+
+def warn_of_many_classes(n_classes: int, n_rows: int) -> None:
+    """Warn if labels look like a quantity."""
+    if n_rows > 20 and 2 * n_classes > n_rows:
         warn(
             "The number of unique classes is greater than 50% of the number of samples: "
-            f"{len(classes)} classes in {len(y)} rows. If y is a quantity and not a class, "
+            f"{n_classes} classes in {n_rows} rows. If y is a quantity and not a class, "
             "use a regressor.",
         )
-    return classes, codes
 
 
 def _number(y: AnyArray) -> tuple[AnyArray, Int32Array]:
@@ -151,19 +162,23 @@ def _number_integers(y: AnyArray) -> tuple[AnyArray, Int32Array]:
     return classes, (np.cumsum(present, dtype=np.int32) - 1)[places]
 
 
+def class_counts(codes: Int32Array, sample_weight: FloatArray | None, n_classes: int) -> AnyArray:
+    """Return the weight of each class, in units in which it does not overflow."""
+    if sample_weight is not None:  # only ratios matter
+        sample_weight = sample_weight / (sample_weight.max() or 1.0)
+    return np.bincount(codes, weights=sample_weight, minlength=n_classes)
+
+
 def class_weights(
-    class_weight: dict[Any, float] | str | None,
-    classes: AnyArray,
-    codes: Int32Array,
-    sample_weight: FloatArray | None,
+    class_weight: dict[Any, float] | str | None, classes: AnyArray, counts: AnyArray
 ) -> FloatArray | None:
-    """Return one weight per class, or None if classes are not weighted."""
+    """Return one weight per class, or None if classes are not weighted.
+
+    `counts`: what the rows of each class weigh, in any unit.
+    """
     if class_weight is None:
         return None
     if isinstance(class_weight, str):  # 'balanced': the parameter constraints allow no other
-        if sample_weight is not None:  # only ratios matter, and their sum might overflow
-            sample_weight = sample_weight / (sample_weight.max() or 1.0)
-        counts = np.bincount(codes, weights=sample_weight, minlength=len(classes))
         present = counts > 0
         weights = np.ones(len(classes))
         weights[present] = counts.sum() / (present.sum() * counts[present])
@@ -292,12 +307,7 @@ def matrix_of_costs(costs: Any, classes: AnyArray) -> Costs:
     return tuple(tuple(row) for row in matrix.tolist())
 
 
-def prior_weights(
-    priors: Any,
-    classes: AnyArray,
-    codes: Int32Array,
-    sample_weight: FloatArray | None,
-) -> FloatArray | None:
+def prior_weights(priors: Any, classes: AnyArray, counts: AnyArray) -> FloatArray | None:
     """Return the weight per class that makes the classes' shares the priors."""
     if priors is None:
         return None
@@ -305,9 +315,6 @@ def prior_weights(
         wanted = np.ones(len(classes))
     else:
         wanted = _checked_priors(_priors_in_order(priors, classes), priors)
-    if sample_weight is not None:  # only ratios matter, and their sum might overflow
-        sample_weight = sample_weight / (sample_weight.max() or 1.0)
-    counts = np.bincount(codes, weights=sample_weight, minlength=len(classes))
     # A class without weight cannot get a share; the others keep theirs among themselves.
     present = counts > 0
     if not wanted[present].any():

@@ -19,6 +19,7 @@ from obliqua.estimators._input import read_training, without_rare_levels
 from obliqua.estimators._labels import (
     check_labels,
     check_numbers,
+    class_counts,
     class_weights,
     encode_labels,
     prior_weights,
@@ -122,9 +123,15 @@ class TrainedTreesClassifier(Seeded, TreesClassifier):
         self, classes: AnyArray, codes: Int32Array, weights: FloatArray | None
     ) -> FloatArray | None:
         """Return what priors and class weights make of each class: altered priors."""
+        if self.class_weight is None and self.priors is None:
+            return None
+        return self._weights_by_counts(classes, class_counts(codes, weights, len(classes)))
+
+    def _weights_by_counts(self, classes: AnyArray, counts: AnyArray) -> FloatArray | None:
+        """Do the same, where it is known what the rows of each class weigh."""
         self._check_shares()
-        costs = class_weights(self.class_weight, classes, codes, weights)
-        shares = prior_weights(self.priors, classes, codes, weights)
+        costs = class_weights(self.class_weight, classes, counts)
+        shares = prior_weights(self.priors, classes, counts)
         if costs is None or shares is None:
             return shares if costs is None else costs
         with np.errstate(over="ignore"):  # what is not finite is refused later, by name

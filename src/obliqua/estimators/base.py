@@ -23,6 +23,7 @@ from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.data.target import Classes
 from obliqua.data.threads import thread_count
 from obliqua.estimators._fitted import TreesEstimator
+from obliqua.estimators._in_passes import fit_in_passes, is_read_in_passes
 from obliqua.estimators._input import number_of_features, number_of_rows, with_least_weight
 from obliqua.estimators._labels import matrix_of_costs
 from obliqua.estimators._leaves import (
@@ -110,6 +111,10 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
     ) -> tuple[Self, Problem, AnyArray]:
         """Check and encode the data; also return what the checks have noted, and the classes."""
 
+    def _shaped(self, problem: Problem, classes: AnyArray) -> Problem:
+        """Return a problem with what only this estimator's parameters say of it."""
+        return problem
+
     @abstractmethod
     def _proposer(self) -> object:
         """Return what proposes the directions at a node."""
@@ -131,22 +136,27 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
             The training rows: an array, a list of rows, or a pandas or polars frame. A matrix
             of float64 or float32 is used as it is; rows are copied only where some of them are
             held out for pruning. Methods whose tag `sparse` is set take sparse matrices too,
-            and make nothing dense.
+            and make nothing dense. Or where a table is that need not fit in memory: a path, a
+            pattern or a list of paths of Parquet or CSV files, a lazy frame of polars, a dataset
+            of pyarrow, a memory map. It is read in passes.
         y : array-like of shape (n_samples,)
             What is learnt. For a classifier the class labels: integers, strings or bools. For a
-            regressor numbers; with several outputs, a column for each.
+            regressor numbers; with several outputs, a column for each. With X in files, the name
+            of its column.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Rows of weight 0 count as absent; a weight of 2 is the
-            same as having the row twice, unless all weights share the factor: where rows are
-            held out or divided into folds, that is a unit. Where rows are counted, weights
-            that are not all whole numbers count as if their mean were 1. Negative weights are
-            an error.
+            Weights of the rows; with X in files, the name of their column. Rows of weight 0 count
+            as absent; a weight of 2 is the same as having the row twice, unless all weights share
+            the factor: where rows are held out or divided into folds, that is a unit. Where rows
+            are counted, weights that are not all whole numbers count as if their mean were 1.
+            Negative weights are an error.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
+        if is_read_in_passes(self, X) and fit_in_passes(self, X, y, sample_weight) is not None:
+            return self
         seen, problem, classes = self._encoded(X, y, sample_weight)
         # The copy grows: what a search notes on its way does not touch self.
         self._keep(seen, seen._grown(problem), problem, classes)
@@ -205,6 +215,10 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
         most = self.get_params(deep=False).get("max_features_per_split")
         tree = refine_only(tree, problem, max_features=most, key=key, n_threads=n_threads)
         return measure_spread(tree, problem.Z, problem.weights, n_threads)
+
+    def _finished(self, tree: "Tree", problem: Problem) -> "Tree":
+        """Return a pruned tree with what is done to it last; no rows are needed."""
+        return tree
 
     def _scale_of(self, problem: Problem) -> FloatArray | None:
         """Return what a fit multiplies its features by; None if by nothing."""
@@ -308,11 +322,14 @@ class BaseTreeClassifier(TrainedTreesClassifier, GrownTree):
         self, X: Any, y: Any, sample_weight: ArrayLike | None
     ) -> tuple[Self, Problem, AnyArray]:
         seen, problem, classes = super()._encoded(X, y, sample_weight)
-        if self.costs is not None:
-            costs, target = matrix_of_costs(self.costs, classes), problem.target
-            assert isinstance(target, Classes)
-            problem = replace(problem, target=replace(target, costs=costs))
-        return seen, problem, classes
+        return seen, self._shaped(problem, classes), classes
+
+    def _shaped(self, problem: Problem, classes: AnyArray) -> Problem:
+        if self.costs is None:
+            return problem
+        costs, target = matrix_of_costs(self.costs, classes), problem.target
+        assert isinstance(target, Classes)
+        return replace(problem, target=replace(target, costs=costs))
 
     def _feature_scale(
         self,
@@ -350,9 +367,12 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
         return self._scale_of(encode_numbers(Z, y, weights))
 
     def _grown(self, problem: Problem) -> "Tree":
+        return self._finished(super()._grown(problem), problem)
+
+    def _finished(self, tree: "Tree", problem: Problem) -> "Tree":
         from obliqua.engine.linear_leaves import with_gains, with_sides
 
-        tree = with_sides(super()._grown(problem), problem)
+        tree = with_sides(tree, problem)
         if get_criterion(self.criterion).code != SQUARED_ERROR.code:
             return tree
         return with_gains(tree, 0.0 if self.leaf_smoothing is None else self.leaf_smoothing)

@@ -9,6 +9,7 @@ from obliqua.data.sparse_rows import no_sparse
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
 from obliqua.estimators._input import (
     MAX_FEATURES,
+    MEMORY_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     CategoricalFeatures,
     MaxFeatures,
@@ -82,6 +83,7 @@ class CartClassifier(BaseTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        **MEMORY_CONSTRAINTS,
         "max_features": MAX_FEATURES,
     }
 
@@ -112,9 +114,11 @@ class CartClassifier(BaseTreeClassifier):
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = 0,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
+        self.memory_limit = memory_limit
         self.categorical_features = categorical_features
         self.fill = fill
         self.max_features = max_features
@@ -183,6 +187,7 @@ class CartRegressor(BaseTreeRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeRegressor._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        **MEMORY_CONSTRAINTS,
         "max_features": MAX_FEATURES,
     }
 
@@ -212,9 +217,11 @@ class CartRegressor(BaseTreeRegressor):
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = 0,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
+        self.memory_limit = memory_limit
         self.categorical_features = categorical_features
         self.fill = fill
         self.max_features = max_features

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -13,6 +13,7 @@ from obliqua.data.sparse_rows import no_sparse
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import (
     MAX_FEATURES,
+    MEMORY_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     CategoricalFeatures,
     MaxFeatures,
@@ -163,6 +164,7 @@ class HHCartClassifier(BaseTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        **MEMORY_CONSTRAINTS,
         "variant": [StrOptions({"all", "dominant", "geometric"})],
         "tau": [Interval(Real, 0.0, None, closed="left")],
         "target": [StrOptions({"first", "nearest"})],
@@ -223,9 +225,11 @@ class HHCartClassifier(BaseTreeClassifier):
         level_scale: str = "variance",
         fill: str = "side",
         random_state: SeedLike = 0,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
+        self.memory_limit = memory_limit
         self.categorical_features = categorical_features
         self.level_scale = level_scale
         self.fill = fill
@@ -243,11 +247,9 @@ class HHCartClassifier(BaseTreeClassifier):
         self.refine = refine
         self.scale = scale
 
-    def _encoded(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None
-    ) -> tuple[Self, Problem, AnyArray]:
-        seen, problem, classes = super()._encoded(X, y, sample_weight)
-        return seen, replace(problem, level_squares=self.level_scale == "squares"), classes
+    def _shaped(self, problem: Problem, classes: AnyArray) -> Problem:
+        problem = super()._shaped(problem, classes)
+        return replace(problem, level_squares=self.level_scale == "squares")
 
     def _why_dense(self) -> str | None:
         name = "HHCartClassifier"

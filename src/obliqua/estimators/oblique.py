@@ -8,7 +8,11 @@ from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import HasMethods, Interval, StrOptions
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._input import (
+    MEMORY_CONSTRAINTS,
+    TABLE_CONSTRAINTS,
+    CategoricalFeatures,
+)
 from obliqua.estimators._pruning import PruningLike
 from obliqua.estimators.base import (
     BaseTreeClassifier,
@@ -26,6 +30,7 @@ goodness they win, because they are easier to read.""",
 )
 _PROPOSER_CONSTRAINTS: dict[str, list[Any]] = {
     **TABLE_CONSTRAINTS,
+    **MEMORY_CONSTRAINTS,
     "proposer": [callable, HasMethods("propose"), HasMethods("finder"), None],
     "axis_parallel": ["boolean"],
     "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
@@ -128,9 +133,11 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = 0,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
+        self.memory_limit = memory_limit
         self.categorical_features = categorical_features
         self.fill = fill
         self.proposer = proposer
@@ -258,9 +265,11 @@ class ObliqueTreeRegressor(BaseTreeRegressor):
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = 0,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
+        self.memory_limit = memory_limit
 
     def _proposer(self) -> object:
         from obliqua.methods.slopes import Slopes

@@ -92,8 +92,22 @@ class NestedTrees:
             The weight of rows in a wrong class, or weighted squared errors, in the problem's grid
             units of weight.
         """
-        errors = node_errors(self.tree, problem)
-        return _over_steps(errors, self.cut_step, self.gone_step, len(self))
+        return self.errors_of_nodes(node_errors(self.tree, problem))
+
+    def errors_of_nodes(self, as_leaf: FloatArray) -> FloatArray:
+        """Return what the tree of each step costs, from what nodes cost.
+
+        Parameters
+        ----------
+        as_leaf : ndarray of shape (n_nodes,)
+            What each node costs as a leaf.
+
+        Returns
+        -------
+        ndarray of shape (n_steps,)
+            The sum over the leaves of each step's tree.
+        """
+        return _over_steps(as_leaf, self.cut_step, self.gone_step, len(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,16 +351,21 @@ def best_step(judges: Iterable[Judge], whole: Problem, n_se: float) -> int:
         by_rows = isinstance(whole.target, Numbers) or bool(judge.path.tree.costs)
         kept += [judge] if by_rows and n_se > 0 else []  # else its rows may go
     if by_rows:
-        return _best_by_rows(errors, kept, n_se)
-    lowest, total = float(errors.min()), whole.total_weight
+        return best_step_by_rows(errors, kept, n_se)
+    return best_step_by_counts(errors, whole.total_weight, whole.row_unit, n_se)
+
+
+def best_step_by_counts(errors: FloatArray, total: int, row_unit: float, n_se: float) -> int:
+    """The standard error is that of the number of mistakes among rows of this weight."""
+    lowest = float(errors.min())
     # Whole numbers are multiplied first and squares are compared: this way nothing is rounded
     # where a tree lies exactly on the limit, and the size of the unit does not matter.
-    variance = lowest * (total - lowest) / total / whole.row_unit
+    variance = lowest * (total - lowest) / total / row_unit
     allowed = n_se * n_se * variance if n_se > 0 and variance > 0 else 0.0
     return int(np.flatnonzero((errors - lowest) ** 2 <= allowed)[-1])
 
 
-def _best_by_rows(errors: FloatArray, judges: Sequence[Judge], n_se: float) -> int:
+def best_step_by_rows(errors: FloatArray, judges: Sequence[Judge], n_se: float) -> int:
     """The standard error is that of the difference to the best step, row by row."""
     allowed = float(errors.min()) + Numbers.rounding * float(errors.max())
     best = int(np.flatnonzero(errors <= allowed)[-1])

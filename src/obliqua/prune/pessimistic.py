@@ -160,6 +160,7 @@ def prune_pessimistic(
     bound: str = "j48",
     criterion: Criterion | None = None,
     subtree_raising: bool = True,
+    units: tuple[float, float] | None = None,
 ) -> Tree:
     """Cut, from the bottom up, each split that promises no fewer errors on new rows.
 
@@ -184,6 +185,9 @@ def prune_pessimistic(
         with more branches, they keep the goodness that they had where they grew.
     subtree_raising : bool, default=True
         Whether a split may be replaced by its largest branch, if there is a problem.
+    units : tuple of float, default=None
+        Where there is no problem: what a grid unit of the weights weighs, and as how many rows it
+        counts.
 
     Returns
     -------
@@ -211,9 +215,10 @@ def prune_pessimistic(
     as_rows = 1.0
     if problem is not None:
         _check_rows(tree, problem)
-        if problem.row_unit != problem.unit:
-            # The unit is a power of two: first into grid units, then into rows.
-            shift, as_rows = 1 - int(np.frexp(problem.unit)[1]), problem.row_unit
+        units = problem.unit, problem.row_unit
+    if units is not None and units[0] != units[1]:
+        # The unit is a power of two: first into grid units, then into rows.
+        shift, as_rows = 1 - int(np.frexp(units[0])[1]), units[1]
 
     def expected(stats: FloatArray) -> FloatArray:
         scaled = np.ldexp(stats, shift) * as_rows

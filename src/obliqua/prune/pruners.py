@@ -112,10 +112,13 @@ class AtPrice(Seedless):
 
     def prune(self, problem: Problem, grow: Grow, seed: int) -> Pruned:
         """Grow a tree and cut it back; see `Pruner`."""
-        tree = grow(problem)
-        if self.ccp_alpha:
-            tree = cost_complexity_path(tree, self.prune_root).at_alpha(self.ccp_alpha)
-        return Pruned(tree, problem)
+        return Pruned(self.cut(grow(problem)), problem)
+
+    def cut(self, tree: Tree) -> Tree:
+        """Cut a tree back."""
+        if not self.ccp_alpha:
+            return tree
+        return cost_complexity_path(tree, self.prune_root).at_alpha(self.ccp_alpha)
 
 
 @dataclass(frozen=True)

@@ -95,11 +95,16 @@ def measure_spread_of_grown(
     Of splits with one feature only the digits of texts depend on it, and nobody reads thousands
     of leaves.
     """
-    wanted = np.diff(tree.table_ptr) == 0
+    return _measured(tree, Z, weights, n_threads, read_coefficients(tree))
+
+
+def read_coefficients(tree: Tree) -> BoolArray:
+    """Say of which coefficients of a grown tree the spread is measured."""
+    wanted = np.asarray(np.diff(tree.table_ptr) == 0)
     if tree.n_leaves > MANY_LEAVES:
         terms = np.diff(tree.coef_ptr[tree.plane_ptr])
         wanted &= np.repeat(terms > 1, terms)
-    return _measured(tree, Z, weights, n_threads, wanted)
+    return wanted
 
 
 def _measured(
@@ -119,7 +124,7 @@ def _measured(
     columns, column = np.unique(tree.coef_idx[places], return_inverse=True)
     spread = tree.spread.copy()
     exponents = None if isinstance(Z, SparseRows) else _exponents(Z, columns, n_threads)
-    number, parent = _told_apart(tree.parent, node)
+    number, parent = told_apart(tree.parent, node)
     leaf, node = number[leaf], number[node]
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         block = columns[start : start + COLUMNS_AT_ONCE]
@@ -137,7 +142,7 @@ def _measured(
     return replace(tree, spread=spread)
 
 
-def _told_apart(parent: Int64Array, wanted: Int64Array) -> tuple[Int64Array, Int64Array]:
+def told_apart(parent: Int64Array, wanted: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return the smaller tree that tells the rows of some nodes apart.
 
     These are the wanted nodes, all above them, and the children of both. Returned are the number
@@ -156,6 +161,16 @@ def _told_apart(parent: Int64Array, wanted: Int64Array) -> tuple[Int64Array, Int
         at = at[at]
     number = np.cumsum(kept) - 1
     return number[at], np.where(parent[kept] < 0, -1, number[parent[kept]])
+
+
+def middles(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the middles of the ranges of leaves, which no order of rows changes."""
+    centre = np.zeros(low.shape)
+    there = low <= high
+    centre[there] = low[there] / 2 + high[there] / 2
+    constant = low == high
+    centre[constant] = low[constant]
+    return centre
 
 
 def _checked_weights(weights: ArrayLike, n_rows: int) -> FloatArray:
@@ -204,12 +219,7 @@ def node_spreads(
     )
     low = np.minimum.reduce([one for one, _ in found])
     high = np.maximum.reduce([one for _, one in found])
-    # The middle of a leaf's range, which no order of rows changes.
-    centre = np.zeros(low.shape)
-    there = low <= high
-    centre[there] = low[there] / 2 + high[there] / 2
-    constant = low == high
-    centre[constant] = low[constant]
+    centre = middles(low, high)
     sums = each(
         lambda part: leaf_sums(
             Z[part],

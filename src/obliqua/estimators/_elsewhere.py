@@ -1,0 +1,33 @@
+"""Whether X is rows, or tells where they are; and what is said of rows elsewhere."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+LIBRARIES = ("polars", "pyarrow", "dask", "obliqua.sources")
+
+
+def tells_where(X: Any) -> bool:
+    """Say whether X tells where a table is: in files, in a lazy frame, in partitions of Dask."""
+    module = type(X).__module__
+    if not isinstance(X, str | os.PathLike | list | tuple) and not module.startswith(LIBRARIES):
+        return False
+    if module.startswith("dask"):
+        return hasattr(X, "__dask_graph__")
+    if isinstance(X, list | tuple) and not (X and isinstance(X[0], str | os.PathLike)):
+        return False
+    from obliqua.sources.tables import is_table_elsewhere
+
+    return is_table_elsewhere(X)
+
+
+def said_elsewhere(estimator: Any, method: str, X: Any) -> Any:
+    """Return what a method says of rows elsewhere: lazily for Dask, else in memory."""
+    if type(X).__module__.startswith("dask"):
+        from obliqua.sources.dask import predicted
+
+        return predicted(estimator, method, X)
+    from obliqua.sources.predicting import predicted_from_files
+
+    return predicted_from_files(estimator, method, X)

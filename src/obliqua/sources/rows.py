@@ -1,0 +1,202 @@
+"""The pieces of a table as sources of rows, and how much of them is in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from obliqua.data.problem import Problem
+from obliqua.data.row_source import Answers, Questions, Splits
+from obliqua.engine.grow_from import AtOnce
+from obliqua.engine.parts import OnePass, RowsInMemory
+from obliqua.sources.division import PartDivision
+from obliqua.sources.pieces import Piece
+from obliqua.sources.survey import TablePart, TableRecipe
+
+__all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
+
+#: What a fit takes above what imports take, if nothing else is said.
+USUAL_LIMIT = 512 << 20
+LEAST_LIMIT = 16 << 20
+BYTES_OF_READER = 3 << 18  # of a column of a file: a page, and what it is read from
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+
+
+def bytes_of(limit: Any) -> int:
+    """Return a limit of memory as a number of bytes; refuse what is none."""
+    if limit is None:
+        return USUAL_LIMIT
+    number, unit = limit, ""
+    if isinstance(limit, str):
+        text = limit.strip().replace(" ", "")
+        unit = text.lstrip("0123456789.").upper()
+        number = text[: len(text) - len(unit)]
+    try:
+        found = int(float(number) * _UNITS[unit])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        found = -1
+    if found < LEAST_LIMIT:
+        raise ValueError(
+            f"memory_limit is a number of bytes, at least {LEAST_LIMIT:,}, or a text such as "
+            f"'2GB'; got {limit!r}."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """How a limit of memory is shared out.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes in all.
+    n_threads : int
+        Threads that read.
+    n_features : int
+        Columns of the table.
+    n_sums : int, default=2
+        Sums of a node.
+    """
+
+    limit: int
+    n_threads: int
+    n_features: int
+    n_sums: int = 2
+
+    @property
+    def row(self) -> int:
+        """Bytes of a row, with what is learnt from it and its weight."""
+        return 8 * self.n_features + 24
+
+    @classmethod
+    def of(cls, limit: int, n_threads: int, n_features: int) -> MemoryPlan:
+        """Return the plan for a table whose readers need memory of their own."""
+        reading = n_threads * n_features * BYTES_OF_READER
+        return cls(max(limit - reading, limit // 4), n_threads, n_features)
+
+    @property
+    def batch_rows(self) -> int:
+        """Rows that a thread reads at a time: as they are read, encoded, and looked at."""
+        return max(self.limit // (16 * self.n_threads * self.row), 256)
+
+    @property
+    def kept(self) -> int:
+        """Bytes of encoded rows that stay in memory from pass to pass."""
+        return self.limit // 4
+
+    @property
+    def at_once(self) -> AtOnce:
+        """What a pass may ask for. Each thread has answers, and so has who joins them."""
+        # A node may wait for two histograms, along axes and along other lines.
+        bins = self.limit // (8 * (self.n_threads + 3) * (8 * self.n_sums + 24))
+        return AtOnce(bins=max(bins, 4096), rows=max(self.limit // (4 * 8 * self.row), 256))
+
+    def fits(self, n_rows: int) -> bool:
+        """Say whether a tree of so many rows can be grown in memory as ever."""
+        return n_rows * self.row <= self.limit // 8
+
+
+class PartRowsElsewhere:
+    """A piece of a table as a source of rows: read, encoded and forgotten in each pass.
+
+    Parameters
+    ----------
+    part : TablePart
+        The piece.
+    recipe : TableRecipe
+        How its rows are encoded.
+    keep : bool
+        Whether its rows stay in memory once they were read.
+    division : PartDivision or None
+        Which rows are held out; None: all rows are meant.
+    held : bool
+        Whether those are meant, or the others.
+    """
+
+    def __init__(
+        self,
+        part: TablePart,
+        recipe: TableRecipe,
+        keep: bool = False,
+        division: PartDivision | None = None,
+        held: bool = False,
+    ) -> None:
+        self.part = part
+        self.recipe = recipe
+        self.keep = keep
+        self.division = division
+        self.held = held
+        self._kept: list[RowsInMemory] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.part, self.recipe, self.keep, self.division, self.held)
+
+    @property
+    def outline(self) -> Problem:
+        """All that a problem says, without its rows."""
+        return self.recipe.outline
+
+    @property
+    def piece(self) -> Piece:
+        """Where its rows are."""
+        return self.part.piece
+
+    def with_piece(self, piece: Piece) -> PartRowsElsewhere:
+        """Return the same part with its rows elsewhere; they are not kept."""
+        part = self.part.with_piece(piece)
+        return PartRowsElsewhere(part, self.recipe, False, self.division, self.held)
+
+    def forget(self) -> None:
+        """Keep no rows in memory any more."""
+        self._kept = None
+
+    def problems(self) -> Iterator[Problem]:
+        """Read the rows again, and encode them."""
+        n_rows = n_encoded = 0
+        for batch in self.part.batches():
+            n_rows += batch.n_rows
+            try:
+                problem = self.recipe.problem(batch)
+            except (ValueError, TypeError) as error:
+                raise self.part.named(error) from error
+            first, n_encoded = n_encoded, n_encoded + problem.n_rows
+            if self.division is not None:
+                problem = self.division.side(problem, first, self.held)
+            yield problem
+        expected = self.recipe.rows.get(self.part.number, 0)
+        if n_rows != expected:
+            raise ValueError(
+                f"{self.part.piece.name} has {n_rows} rows in this pass and had {expected} in the "
+                "first. Rows must stay the same until the fit has ended."
+            )
+
+    def ask(self, questions: Questions, splits: Splits) -> Answers:
+        """Pass over the rows once, and answer the questions about the rows of some nodes.
+
+        Parameters
+        ----------
+        questions : mapping of int to sequence of RowQuestion
+            What is asked about which node.
+        splits : mapping of int to Hyperplane
+            The splits so far.
+
+        Returns
+        -------
+        dict of int to list
+            The answers.
+        """
+        one_pass = OnePass(questions, splits)
+        kept: list[RowsInMemory] = []
+        answers: list[Answers] = []
+        for rows in self._kept or map(RowsInMemory, self.problems()):
+            answers.append(rows.ask(questions, splits))
+            if self.keep:
+                kept.append(rows)
+            if len(answers) > 1:
+                answers = [one_pass.joined(answers)]
+        if self.keep:
+            self._kept = kept or [RowsInMemory(self.outline)]
+        return answers[0] if answers else RowsInMemory(self.outline).ask(questions, splits)

@@ -1,0 +1,423 @@
+"""From what a user gives to pieces: paths, lazy frames, datasets of Arrow, memory maps."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from obliqua._extras import require
+from obliqua._typing import AnyArray
+from obliqua.data.table import RawColumn
+from obliqua.sources.pieces import (
+    ARROW,
+    ArrayPiece,
+    Chosen,
+    CsvPiece,
+    FileState,
+    FramePiece,
+    ParquetPiece,
+    Piece,
+    csv_batches,
+    is_text,
+)
+from obliqua.sources.running import PassRunner
+
+__all__ = ["LargeTable", "is_table_elsewhere", "open_table"]
+
+#: What a column may hold, as far as its type tells.
+NUMBERS, SINGLE, BOOLS, TEXT, NOTHING = "numbers", "float32", "bools", "text", "nothing"
+GROUP_BYTES = 1 << 26  # of a piece of a Parquet file, at least
+
+
+@dataclass(frozen=True, eq=False)
+class LargeTable:
+    """A table in pieces.
+
+    Parameters
+    ----------
+    pieces : list of Piece
+        The pieces, none of which need have rows.
+    names : tuple of str or None
+        Names of the features, if they have any.
+    kinds : tuple of str
+        What the type of each feature tells.
+    called : str
+        What messages call it.
+    run : PassRunner or None, default=None
+        What maps passes over the pieces; None: threads of this machine.
+    """
+
+    pieces: list[Any]
+    names: tuple[str, ...] | None
+    kinds: tuple[str, ...]
+    called: str
+    run: PassRunner | None = None
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.kinds)
+
+    @property
+    def single(self) -> bool:
+        """Whether all features are float32, and so is the matrix that they make."""
+        return all(kind == SINGLE for kind in self.kinds)
+
+    def stand_ins(self) -> list[RawColumn]:
+        """Return columns without rows, of the right types."""
+        return [
+            RawColumn(np.empty(0), [] if kind in (TEXT, NOTHING) else None, "", kind)
+            for kind in self.kinds
+        ]
+
+
+def is_table_elsewhere(X: Any) -> bool:
+    """Say whether X is no table but tells where one is."""
+    if isinstance(X, str | os.PathLike | LargeTable):
+        return True
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(isinstance(one, str | os.PathLike) for one in X)
+    module = type(X).__module__
+    return (module.startswith("polars") and hasattr(X, "collect_schema") and _is_lazy(X)) or (
+        module.startswith("pyarrow") and hasattr(X, "to_batches") and hasattr(X, "scanner")
+    )
+
+
+def _is_lazy(X: Any) -> bool:
+    return not hasattr(X, "get_columns")
+
+
+def open_table(X: Any, learnt: Any, weight: str | None = None) -> LargeTable:
+    """Find the pieces of a table; of Parquet, only what files say of themselves is read.
+
+    Parameters
+    ----------
+    X : str, path-like, list of them, LazyFrame or Dataset
+        Where the table is.
+    learnt : str or list of str
+        The column that is learnt; of several outputs, all of them.
+    weight : str, default=None
+        The column of the weights.
+
+    Returns
+    -------
+    LargeTable
+        The table. ``fit(table, None)`` of an estimator takes it; with another `run`
+        (``dataclasses.replace(table, run=...)``) its passes are mapped by somebody else.
+    """
+    names = _names_of_learnt(learnt)
+    if not (weight is None or isinstance(weight, str)):
+        raise TypeError(
+            "With X in files, sample_weight is the name of a column, or None; got "
+            f"{type(weight).__name__}."
+        )
+    if isinstance(X, str | os.PathLike | list | tuple):
+        return _files(_paths(X), names, weight)
+    return _frames(X, names, weight)
+
+
+def with_features(X: Any, names: tuple[str, ...]) -> LargeTable:
+    """Find the pieces of a table of which some columns are looked at, by their names."""
+    if isinstance(X, str | os.PathLike | list | tuple):
+        return _files(_paths(X), (), None, names)
+    return _frames(X, (), None, names)
+
+
+def _names_of_learnt(learnt: Any) -> tuple[str, ...]:
+    if isinstance(learnt, str):
+        return (learnt,)
+    if isinstance(learnt, list | tuple) and learnt and all(isinstance(n, str) for n in learnt):
+        return tuple(learnt)
+    raise TypeError(
+        "With X in files, y is the name of the column that is learnt (for several outputs of a "
+        f"regressor, a list of names); got {type(learnt).__name__}."
+    )
+
+
+# --- paths ---------------------------------------------------------------------------------------
+
+
+def _paths(given: Any) -> list[str]:
+    """Return the files that paths and patterns name, in an order that is always the same."""
+    found: list[str] = []
+    for one in given if isinstance(given, list | tuple) else [given]:
+        path = os.fspath(one)
+        if os.path.isdir(path):
+            here = sorted(glob.glob(os.path.join(glob.escape(path), "*")))
+            files = [file for file in here if os.path.isfile(file) and not _is_hidden(file)]
+        elif os.path.exists(path):
+            files = [path]
+        else:
+            files = sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))
+        if not files:
+            raise FileNotFoundError(
+                f"There is no file {path!r} in {os.getcwd()!r}. Give a path, a pattern such as "
+                "'data/*.parquet', or a list of paths."
+            )
+        found += files
+    twice = {path for path in found if found.count(path) > 1} if len(found) < 10_000 else set()
+    if twice:
+        raise ValueError(f"The file {min(twice)} is given twice. Give each file once.")
+    return found
+
+
+def _is_hidden(path: str) -> bool:
+    return os.path.basename(path).startswith((".", "_"))
+
+
+def _is_parquet(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _files(
+    paths: list[str],
+    learnt: tuple[str, ...],
+    weight: str | None,
+    features: tuple[str, ...] | None = None,
+) -> LargeTable:
+    pieces: list[Any] = []
+    csv: list[FileState] = []
+    first: tuple[str, Chosen, tuple[str, ...]] | None = None
+    for path in paths:
+        state = FileState.of(path)
+        if not _is_parquet(path):
+            csv.append(state)
+            continue
+        schema, groups = _parquet_outline(path)
+        chosen, kinds = _chosen(schema, learnt, weight, path, features)
+        first, chosen, kinds = _like_first(first, path, chosen, kinds)
+        pieces += [ParquetPiece(state, some, chosen) for some in groups]
+    if csv and pieces:
+        raise ValueError(
+            f"{csv[0].path} is no Parquet file, and {pieces[0].file.path} is one. Give files of "
+            "one kind."
+        )
+    if csv:
+        return _csv_files(csv, learnt, weight, features)
+    assert first is not None
+    return LargeTable(pieces, first[1].features, first[2], _called(paths))
+
+
+def _called(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more files"
+
+
+def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]]]:
+    """Return the schema of a Parquet file, and its groups of rows, small ones together."""
+    pa: Any = require(*ARROW)
+    parquet: Any = require("pyarrow.parquet", *ARROW[1:])
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema, about = file.schema_arrow, file.metadata
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise ValueError(
+            f"{path} begins like a Parquet file and cannot be read as one: {error}. It may have "
+            "been cut off: write it again."
+        ) from error
+    groups: list[tuple[int, ...]] = []
+    size = GROUP_BYTES
+    for number in range(about.num_row_groups):
+        if size >= GROUP_BYTES:
+            groups.append(())
+            size = 0
+        groups[-1] += (number,)
+        size += about.row_group(number).total_byte_size
+    return schema, groups
+
+
+def _chosen(
+    schema: Any,
+    learnt: tuple[str, ...],
+    weight: str | None,
+    path: str,
+    wanted: tuple[str, ...] | None = None,
+) -> tuple[Chosen, tuple[str, ...]]:
+    """Return which columns of a schema of Arrow are the features, and what they hold."""
+    names = list(schema.names)
+    for name in (*learnt, *([] if weight is None else [weight]), *(wanted or ())):
+        if names.count(name) != 1:
+            raise ValueError(
+                f"{path} has {'no column' if name not in names else 'several columns'} "
+                f"{name!r}; it has {', '.join(map(repr, names[:20]))}"
+                f"{', ...' if len(names) > 20 else ''}."
+            )
+    features = wanted
+    if features is None:
+        features = tuple(name for name in names if name not in learnt and name != weight)
+    twice = [name for name in features if features.count(name) > 1]
+    if twice or not features:
+        raise ValueError(
+            f"{path} has several columns {twice[0]!r}. Give each a name of its own."
+            if twice
+            else f"{path} has no columns beside {', '.join(map(repr, names))}: there is nothing "
+            "to learn from."
+        )
+    kinds = tuple(_kind(schema.field(name).type, name, path) for name in features)
+    return Chosen(features, learnt, weight), kinds
+
+
+def _kind(type_: Any, name: str, path: str) -> str:
+    pa: Any = require(*ARROW)
+    is_a = pa.types
+    if is_a.is_float32(type_):
+        return SINGLE
+    if is_a.is_integer(type_) or is_a.is_floating(type_):
+        return NUMBERS
+    if is_a.is_boolean(type_):
+        return BOOLS
+    if is_a.is_null(type_):
+        return NOTHING
+    if is_text(type_):
+        return TEXT
+    raise ValueError(
+        f"The column {name!r} of {path} has the type {type_}, and trees from files take numbers, "
+        "bools and text. Write it as one of these, a date for instance as a number of days, or "
+        "leave the column out."
+    )
+
+
+def _like_first(
+    first: tuple[str, Chosen, tuple[str, ...]] | None,
+    path: str,
+    chosen: Chosen,
+    kinds: tuple[str, ...],
+) -> tuple[tuple[str, Chosen, tuple[str, ...]], Chosen, tuple[str, ...]]:
+    """Compare the columns of a file with those of the first; refuse others."""
+    if first is None:
+        return (path, chosen, kinds), chosen, kinds
+    where, known, types = first
+    here = dict(zip(chosen.features, kinds, strict=True))
+    for name in known.features:
+        if name not in here:
+            raise ValueError(f"{path} has no column {name!r}, and {where} has one.")
+    for name in here:
+        if name not in known.features:
+            raise ValueError(f"{path} has a column {name!r}, and {where} has none.")
+    joined = []
+    for name, before in zip(known.features, types, strict=True):
+        now = here[name]
+        both = {before, now} - {NOTHING}
+        if len(both) > 1 and not both <= {NUMBERS, SINGLE}:
+            raise ValueError(
+                f"The column {name!r} holds {now} in {path}, and {before} in {where}. Write it "
+                "in one way in all files."
+            )
+        joined.append(NUMBERS if len(both) > 1 else (both or {NOTHING}).pop())
+    return (where, known, tuple(joined)), known, kinds
+
+
+# --- CSV -----------------------------------------------------------------------------------------
+
+
+def _csv_files(
+    states: list[FileState],
+    learnt: tuple[str, ...],
+    weight: str | None,
+    features: tuple[str, ...] | None = None,
+) -> LargeTable:
+    """Find out what the columns of CSV files hold: all of their text is read once."""
+    pa: Any = require(*ARROW)
+    first: tuple[str, Chosen, tuple[str, ...]] | None = None
+    types: dict[str, Any] = {}
+    for state in states:
+        try:
+            found = _csv_types(state.path, types)
+        except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
+            raise ValueError(f"{state.path} cannot be read as CSV: {error}") from error
+        schema = pa.schema(list(found.items()))
+        chosen, kinds = _chosen(schema, learnt, weight, state.path, features)
+        first, _, _ = _like_first(first, state.path, chosen, (TEXT,) * len(kinds))
+        types = found
+    assert first is not None
+    chosen = first[1]
+    kinds = tuple(_kind(types[name], name, states[0].path) for name in chosen.features)
+    known = tuple((name, types[name]) for name in chosen.columns)
+    pieces = [CsvPiece(state, known, chosen) for state in states]
+    return LargeTable(list(pieces), chosen.features, kinds, _called([s.path for s in states]))
+
+
+def _csv_types(path: str, before: dict[str, Any]) -> dict[str, Any]:
+    """Return the narrowest type of each column that reads all of its cells."""
+    pa: Any = require(*ARROW)
+    narrow = [pa.null(), pa.int64(), pa.bool_(), pa.float64(), pa.string()]
+    csv: Any = require("pyarrow.csv", *ARROW[1:])
+    with csv.open_csv(path) as reader:
+        names = reader.schema.names
+    place = {name: narrow.index(before.get(name, pa.null())) for name in names}
+    for rows in csv_batches(path, dict.fromkeys(names, pa.string()), names):
+        for name in names:
+            column = rows.column(name)
+            while place[name] < len(narrow) - 1 and not _reads(column, narrow[place[name]]):
+                place[name] += 1
+    return {name: narrow[place[name]] for name in names}
+
+
+def _reads(column: Any, kind: Any) -> bool:
+    """Say whether all cells of a column of text can be read as a type."""
+    pa: Any = require(*ARROW)
+    if pa.types.is_null(kind):
+        return bool(column.null_count == len(column))
+    try:
+        column.cast(kind)
+    except pa.ArrowException:
+        return False
+    return True
+
+
+# --- frames, datasets, arrays --------------------------------------------------------------------
+
+
+def _frames(
+    X: Any,
+    learnt: tuple[str, ...],
+    weight: str | None,
+    features: tuple[str, ...] | None = None,
+) -> LargeTable:
+    """Find the pieces of a lazy frame or a dataset."""
+    if hasattr(X, "collect_schema"):
+        schema = X.head(0).collect().to_arrow().schema
+        called = "the lazy frame"
+    else:
+        schema, called = X.schema, "the dataset"
+    chosen, kinds = _chosen(schema, learnt, weight, called, features)
+    pieces: list[Any] = [FramePiece(X, called, chosen)]
+    if not hasattr(X, "collect_schema"):
+        pieces = list(_fragments(X, chosen)) or pieces
+    return LargeTable(pieces, chosen.features, kinds, called)
+
+
+def _fragments(dataset: Any, chosen: Chosen) -> Iterator[Piece]:
+    """Return the fragments of a dataset as pieces; one that is filtered has none."""
+    try:
+        fragments = list(dataset.get_fragments())
+    except (ValueError, NotImplementedError):
+        return
+    for fragment in fragments:
+        path = getattr(fragment, "path", "") or "a fragment of the dataset"
+        groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
+        for one in groups:
+            yield FramePiece(one, path, chosen, dataset.schema)
+
+
+def array_table(
+    X: AnyArray, y: AnyArray | None, weights: AnyArray | None, rows_of_piece: int
+) -> LargeTable:
+    """Cut an array into pieces."""
+    n_rows = len(X)
+    for name, other in (("y", y), ("sample_weight", weights)):
+        if other is not None and len(other) != n_rows:
+            raise ValueError(
+                f"X has {n_rows} rows, and {name} has {len(other)}. Give one for each."
+            )
+    pieces: list[Any] = [
+        ArrayPiece(X, y, weights, first, min(first + rows_of_piece, n_rows))
+        for first in range(0, n_rows, rows_of_piece)
+    ]
+    kind = SINGLE if X.dtype == np.float32 else NUMBERS
+    return LargeTable(pieces, None, (kind,) * X.shape[1], "X")

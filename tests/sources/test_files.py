@@ -1,0 +1,488 @@
+"""Trees from files are the trees of the same rows in memory, and what is wrong is named."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from sklearn.base import clone
+
+from obliqua import (
+    CartClassifier,
+    CartRegressor,
+    HHCartClassifier,
+    ObliqueForestClassifier,
+    OC1Classifier,
+    load,
+    save,
+)
+from obliqua.sources import open_table, write_predictions
+from obliqua.sources import rows as source_rows
+from obliqua.sources.pieces import ParquetPiece
+from obliqua.sources.running import Stopped, Threads, check_stopped
+
+LIMIT = "17MB"
+FEATURES = list("abcdef")
+
+
+@pytest.fixture(autouse=True)
+def no_table_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tables are read in passes too."""
+    monkeypatch.setattr(source_rows.MemoryPlan, "fits", lambda self, n_rows: False)
+    monkeypatch.setattr(source_rows.MemoryPlan, "batch_rows", 700)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    n = 6000
+    X = rng.normal(size=(n, 6))
+    X[:, 2] = np.round(X[:, 2])
+    y = (X @ rng.normal(size=6) + rng.normal(size=n) > 0) + (X[:, 1] > 1).astype(int)
+    found = pd.DataFrame(X, columns=FEATURES)
+    found["label"] = np.array(["no", "yes", "perhaps"])[y]
+    found["number"] = 2.0 * X[:, 0] + X[:, 1] ** 2 + rng.normal(size=n)
+    found["w"] = rng.integers(0, 4, n).astype(float)
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five files of each kind, one of them without rows."""
+    folder = tmp_path_factory.mktemp("files")
+    for k, (first, last) in enumerate([(0, 10), (10, 10), (10, 3000), (3000, 5000), (5000, 6000)]):
+        some = frame.iloc[first:last]
+        some.to_parquet(folder / f"{k}.parquet", row_group_size=800, index=False)
+        some.to_csv(folder / f"{k}.csv", index=False)
+    return folder
+
+
+ESTIMATORS: dict[str, Any] = {
+    "CART": CartClassifier(pruning=None, max_depth=4),
+    "price": CartClassifier(ccp_alpha=0.002, class_weight="balanced"),
+    "pessimistic": CartClassifier(pruning="pessimistic", max_depth=6, min_samples_leaf=0.01),
+    "HHCART(A)": HHCartClassifier(pruning=None, max_depth=3),
+    "HHCART(D)": HHCartClassifier(pruning=None, variant="dominant", max_leaf_nodes=6),
+    "Fisher": HHCartClassifier(
+        pruning=None, max_depth=3, extra_directions="fisher", max_features_per_split=2
+    ),
+    "default": CartClassifier(),
+    "default oblique": HHCartClassifier(variant="dominant", n_se=1.0, costs=None),
+    "costs": HHCartClassifier(
+        variant="dominant", max_depth=4, costs=[[0, 1, 5], [1, 0, 1], [2, 1, 0]]
+    ),
+    "reduced": HHCartClassifier(variant="dominant", pruning="reduced_error", max_depth=5),
+    "default numbers": CartRegressor(min_samples_leaf=20),
+    "reduced numbers": CartRegressor(pruning="reduced_error", max_depth=6),
+    "numbers": CartRegressor(pruning=None, max_depth=5),
+    "leaves": CartRegressor(pruning=None, max_leaf_nodes=7, min_samples_leaf=None),
+}
+
+
+def in_memory(estimator: Any, frame: pd.DataFrame, weights: bool = True) -> Any:
+    y = "number" if hasattr(estimator, "leaf_model") else "label"
+    return clone(estimator).fit(frame[FEATURES], frame[y], frame["w"] if weights else None)
+
+
+def from_files(estimator: Any, X: Any, weights: bool = True, **parameters: Any) -> Any:
+    numbers = hasattr(estimator, "leaf_model")
+    found = clone(estimator).set_params(memory_limit=LIMIT, **parameters)
+    return found.fit(X, y="number" if numbers else "label", sample_weight="w" if weights else None)
+
+
+def without(frame: Any, estimator: Any) -> Any:
+    """Leave out what is learnt by others."""
+    return frame.drop("label" if hasattr(estimator, "leaf_model") else "number")
+
+
+def same(one: Any, other: Any) -> None:
+    assert one.tree_ == other.tree_
+    assert np.array_equal(one.tree_.spread, other.tree_.spread, equal_nan=True)
+    assert one.model_.encoding == other.model_.encoding
+    assert list(one.feature_names_in_) == list(other.feature_names_in_)
+    if hasattr(one, "classes_"):
+        assert one.classes_.tolist() == other.classes_.tolist()
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_parquet(name: str, frame: pd.DataFrame, folder: Path) -> None:
+    estimator = ESTIMATORS[name]
+    rows = without(pl.scan_parquet(folder / "*.parquet"), estimator)
+    rows.collect().write_parquet(folder / f"{name}.pq", row_group_size=900)
+    for weights in (True, False):
+        X = folder / f"{name}.pq" if weights else rows.drop("w")
+        same(from_files(estimator, X, weights, n_jobs=2), in_memory(estimator, frame, weights))
+
+
+@pytest.mark.parametrize("kind", ["glob", "folder", "list", "csv", "dataset", "filtered", "lazy"])
+def test_each_way_to_give_a_table(kind: str, frame: pd.DataFrame, tmp_path: Path) -> None:
+    estimator, frame = ESTIMATORS["CART"], frame.drop(columns="number")
+    for k, (first, last) in enumerate([(0, 1), (1, 4000), (4000, 6000)]):
+        frame.iloc[first:last].to_parquet(tmp_path / f"{k}.parquet", index=False)
+        if kind == "csv":
+            frame.iloc[first:last].to_csv(tmp_path / f"{k}.csv", index=False)
+    files = sorted(tmp_path.glob("*.parquet"))
+    given: dict[str, Any] = {
+        "glob": str(tmp_path / "*.parquet"),
+        "folder": tmp_path,
+        "list": [files[2], str(files[0]), files[1]],
+        "csv": str(tmp_path / "*.csv"),
+        "dataset": ds.dataset(files),
+        "filtered": ds.dataset(files).filter(ds.field("a") > -9.0),
+        "lazy": pl.scan_parquet(files),
+    }
+    same(from_files(estimator, given[kind], n_jobs=2), in_memory(estimator, frame))
+
+
+def test_memory_maps(frame: pd.DataFrame, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(source_rows, "LEAST_LIMIT", 1)
+    X, y = frame[FEATURES].to_numpy(np.float32), frame["label"].to_numpy(str)
+    mapped = np.memmap(tmp_path / "X", np.float32, "w+", shape=X.shape)
+    mapped[:] = X
+    estimator = HHCartClassifier(variant="dominant", max_depth=3, pruning=None)
+    passes: list[int] = []
+    monkeypatch.setattr(Threads, "__call__", _noted(passes, Threads.__call__))
+    found = clone(estimator).set_params(memory_limit=X.nbytes).fit(mapped, y, frame["w"])
+    assert passes
+    assert found.tree_ == clone(estimator).fit(X, y, frame["w"]).tree_
+    passes.clear()
+    clone(estimator).fit(mapped, y)  # it fits, and is used as it is
+    assert not passes
+    # What needs rows has them: a map is an array.
+    folds = clone(estimator).set_params(pruning="cv", n_folds=2, memory_limit=X.nbytes)
+    assert folds.fit(mapped, y).tree_ == clone(folds).fit(X, y).tree_
+
+
+def _noted(passes: list[int], call: Any) -> Any:
+    def noting(self: Any, one_pass: Any, parts: Any) -> Any:
+        passes.append(1)
+        return call(self, one_pass, parts)
+
+    return noting
+
+
+def test_a_model_from_files_is_an_ordinary_one(
+    frame: pd.DataFrame, folder: Path, tmp_path: Path
+) -> None:
+    found = from_files(ESTIMATORS["CART"], without(pl.scan_parquet(folder / "*.parquet"), None))
+    save(found, tmp_path / "m.obliqua")
+    again = load(tmp_path / "m.obliqua")
+    assert again.memory_limit == LIMIT
+    assert (again.predict(frame[FEATURES]) == found.predict(frame[FEATURES])).all()
+
+
+def test_a_table_that_fits_is_fitted_in_memory(
+    frame: pd.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then every method of one tree takes files, and so does every pruning."""
+    monkeypatch.undo()
+    rows = without(pl.scan_parquet(folder / "*.parquet"), None)
+    estimator = OC1Classifier(max_depth=2, n_restarts=1, pruning="cv", n_folds=3)
+    found = clone(estimator).fit(rows.head(500), y="label", sample_weight="w")
+    some = frame.iloc[:500]
+    assert found.tree_ == clone(estimator).fit(some[FEATURES], some["label"], some["w"]).tree_
+
+
+@pytest.mark.parametrize("fill", ["side", "node", "training"])
+def test_levels_and_gaps_of_a_table_that_fits(
+    fill: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    rng = np.random.default_rng(3)
+    n = 800
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(["x", "y", "z"], n)})
+    frame["c"] = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n) + (frame["b"] == "x"))
+    frame["label"] = (frame["a"] + (frame["b"] == "z") + frame["c"].fillna(1) > 0.5).astype(int)
+    frame["w"] = rng.integers(0, 3, n) / 2
+    for k, some in enumerate(np.array_split(np.arange(n), 3)):
+        frame.iloc[some].to_parquet(tmp_path / f"{k}.parquet", index=False)
+    for estimator in (CartClassifier(fill=fill), HHCartClassifier(fill=fill, max_depth=4)):
+        found = clone(estimator).fit(tmp_path, "label", "w")
+        same(found, clone(estimator).fit(frame[["a", "b", "c"]], frame["label"], frame["w"]))
+    small_limit = CartClassifier(fill=fill, pruning=None)
+    monkeypatch.setattr(source_rows.MemoryPlan, "fits", lambda self, n_rows: False)
+    with pytest.raises(ValueError, match=r"text or missing values are in 'b', 'c'\. Give"):
+        small_limit.fit(tmp_path, "label", "w")
+
+
+def test_csv_columns_have_the_narrowest_type_that_reads_all(tmp_path: Path) -> None:
+    """The first block says nothing: a number or a word may come last."""
+    n = 200_000
+    with open(tmp_path / "t.csv", "w") as file:
+        file.write("a,b,c,label\n")
+        file.writelines(f"{k % 7},{k % 3},{k % 5},{int(k % 7 > 3)}\n" for k in range(n))
+        file.write("1.5,x,,0\n")
+    found = CartClassifier(pruning=None, max_depth=2, memory_limit=LIMIT)
+    surveyed = survey_of(found, tmp_path / "t.csv")
+    kinds = [column.kind for column in surveyed.encoding.columns]
+    assert kinds == ["numeric", "qualitative", "numeric"]
+    assert surveyed.encoding.columns[1].levels == ("0", "1", "2", "x")
+    assert surveyed.has_missing.tolist() == [False, False, True]
+
+
+def survey_of(estimator: Any, path: Path) -> Any:
+    from obliqua.estimators._in_passes import _learning
+    from obliqua.sources.growing import survey_table
+    from obliqua.sources.tables import open_table
+
+    table = open_table(path, "label", None)
+    plan = source_rows.MemoryPlan(1 << 24, 1, table.n_features)
+    return survey_table(table, _learning(estimator), Threads(2), plan, estimator._shaped).recipe
+
+
+def test_predictions(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
+    """Columns are found by name; what is written is there completely, or not at all."""
+    tree = clone(ESTIMATORS["CART"]).fit(frame[FEATURES[::-1]], frame["label"])
+    for X in (
+        str(folder / "?.parquet"),
+        str(folder / "?.csv"),
+        pl.scan_parquet(folder / "?.parquet"),
+    ):
+        assert (tree.predict(X) == tree.predict(frame[FEATURES[::-1]])).all()
+    proba = tree.predict_proba(frame[FEATURES[::-1]])
+    assert np.array_equal(tree.predict_proba(str(folder / "?.parquet")), proba)
+    path = tmp_path / "said.parquet"
+    assert write_predictions(tree, str(folder / "?.parquet"), path) == len(frame)
+    assert (
+        pq.read_table(path)["prediction"].to_pylist()
+        == tree.predict(frame[FEATURES[::-1]]).tolist()
+    )
+    write_predictions(tree, str(folder / "?.parquet"), path, "predict_proba", "share")
+    said = pq.read_table(path)
+    assert said.column_names == [f"share_{label}" for label in tree.classes_]
+    assert np.array_equal(said["share_no"].to_numpy(), proba[:, 0])
+    before = path.read_bytes()
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"bad\.csv has no column 'f'"):
+        write_predictions(tree, tmp_path / "bad.csv", path)
+    whole, first = frame[FEATURES], frame[FEATURES].iloc[:5].assign(f="x")
+    whole.to_parquet(tmp_path / "1.parquet")
+    first.to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(ValueError, match="'f' holds text"):
+        write_predictions(tree, [tmp_path / "1.parquet", tmp_path / "2.parquet"], path)
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "1.parquet",
+        "2.parquet",
+        "bad.csv",
+        "said.parquet",
+    ]
+    plain = CartClassifier(max_depth=1).fit(frame[FEATURES].to_numpy(), frame["label"])
+    with pytest.raises(ValueError, match="fitted to a matrix without names"):
+        plain.predict(str(folder / "?.parquet"))
+
+
+# --- what goes wrong -----------------------------------------------------------------------------
+
+
+def small(**columns: Any) -> pa.Table:
+    n = 3000
+    rng = np.random.default_rng(1)
+    found = {"a": rng.normal(size=n), "b": rng.normal(size=n), "label": rng.integers(0, 2, n)}
+    return pa.table(found | columns)
+
+
+def fit(X: Any, **more: Any) -> Any:
+    found = CartClassifier(pruning=None, max_depth=4, memory_limit=LIMIT, n_jobs=2)
+    return found.fit(X, **{"y": "label", **more})
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (small().drop(["b"]), r"2\.parquet has no column 'b', and .*1\.parquet has one"),
+        (small(c=np.ones(3000)), r"2\.parquet has a column 'c', and .*1\.parquet has none"),
+        (small(b=["x"] * 3000), r"'b' holds text in .*2\.parquet, and numbers in"),
+        (small(b=[None] * 2999 + [np.inf]), r"2\.parquet .*'b' contains infinity"),
+        (small(label=[None, *[1] * 2999]), r"2\.parquet .*: y has no label in 1 of"),
+        (small(label=["x"] * 3000), "y mixes text and numbers in different pieces"),
+        (small(label=np.linspace(0, 1, 3000)), "Unknown label type: continuous"),
+        (small(b=pa.array([0] * 3000, pa.date32())), r"'b' of .*2\.parquet has the type date32"),
+        (small().rename_columns(["a", "b", "x"]), r"2\.parquet has no column 'label'"),
+    ],
+)
+def test_pieces_that_do_not_go_together(second: pa.Table, said: str, tmp_path: Path) -> None:
+    pq.write_table(small(), tmp_path / "1.parquet")
+    pq.write_table(second, tmp_path / "2.parquet")
+    with pytest.raises(ValueError, match=said):
+        fit(str(tmp_path / "*.parquet"))
+
+
+def test_weights_that_are_none(tmp_path: Path) -> None:
+    for bad, said in ((-1.0, "must be finite and not negative; got -1.0"), (np.nan, "got nan")):
+        pq.write_table(small(w=[bad] + [1.0] * 2999), tmp_path / "t.parquet")
+        with pytest.raises(ValueError, match=rf"t\.parquet \(row group 0\): .*{said}"):
+            fit(tmp_path / "t.parquet", sample_weight="w")
+    pq.write_table(small(w=np.zeros(3000)), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="All weights are zero"):
+        fit(tmp_path / "t.parquet", sample_weight="w")
+
+
+def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(small(), path)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(ValueError, match=r"t\.parquet begins like a Parquet file and cannot be"):
+        fit(path)
+    pq.write_table(small(), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 100 + whole[104:])  # the header of a page
+    with pytest.raises(ValueError, match=r"t\.parquet \(row group 0\): "):
+        fit(path)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"There is no file '.*none\*\.parquet'"):
+        fit(str(tmp_path / "none*.parquet"))
+    pq.write_table(small(), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="is given twice"):
+        fit([tmp_path / "t.parquet", tmp_path / "t.parquet"])
+    (tmp_path / "t.csv").write_text("a,label\n1,0\n")
+    with pytest.raises(ValueError, match="Give files of one kind"):
+        fit(tmp_path)
+    pq.write_table(small().slice(0, 0), tmp_path / "empty.parquet")
+    with pytest.raises(ValueError, match=r"empty\.parquet has no rows"):
+        fit(tmp_path / "empty.parquet")
+
+
+@pytest.mark.parametrize("what", ["change", "remove"])
+def test_a_file_that_changes_or_goes(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_rows.MemoryPlan, "kept", 0)
+    path = tmp_path / "t.parquet"
+    pq.write_table(small(), path)
+    read, times = ParquetPiece.batches, []
+
+    def changing(self: Any, most_rows: int) -> Any:
+        times.append(1)
+        if len(times) == 4:
+            pq.write_table(small().slice(1), path) if what == "change" else os.remove(path)
+        return read(self, most_rows)
+
+    monkeypatch.setattr(ParquetPiece, "batches", changing)
+    error, said = {
+        "change": (ValueError, r"t\.parquet has changed while it was being read"),
+        "remove": (FileNotFoundError, r"t\.parquet was there when the fit began, and is gone"),
+    }[what]
+    estimator = CartClassifier(pruning=None, memory_limit=LIMIT)
+    with pytest.raises(error, match=said):
+        estimator.fit(path, y="label")
+    assert not hasattr(estimator, "tree_")
+
+
+def test_rows_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lazy frame may be another one each time."""
+    monkeypatch.setattr(source_rows.MemoryPlan, "kept", 0)
+    times: list[int] = []
+
+    def fewer(frame: pl.DataFrame) -> pl.DataFrame:
+        times.append(1)
+        return frame.head(3000 - len(times))
+
+    rows = pl.from_arrow(small()).lazy().map_batches(fewer, streamable=False)
+    with pytest.raises(ValueError, match=r"the lazy frame has 29.. rows in this pass and had"):
+        fit(rows)
+
+
+def test_one_class(tmp_path: Path) -> None:
+    pq.write_table(small(label=np.zeros(3000, int)), tmp_path / "t.parquet")
+    assert fit(tmp_path / "t.parquet").get_n_leaves() == 1
+
+
+def test_what_needs_rows_is_refused(tmp_path: Path) -> None:
+    pq.write_table(small(), tmp_path / "t.parquet")
+    path = tmp_path / "t.parquet"
+    for estimator, said in [
+        (OC1Classifier(), "OC1Classifier needs all rows in one memory"),
+        (CartClassifier(pruning="cv"), r"CrossValidation\(.*\) needs all rows in one memory"),
+        (CartClassifier(max_features=1, pruning=None), "a node that draws its features must see"),
+        (HHCartClassifier(refine=True), "refine=True needs all rows"),
+        (HHCartClassifier(covariance="trimmed", pruning=None), "trim=0.1 must see"),
+        (CartRegressor(leaf_model="linear"), "a leaf that says more than a constant"),
+        (
+            CartRegressor(pruning="holdout", n_se=1.0),
+            "n_se=1 of numbers, or with costs, needs all rows",
+        ),
+        (CartRegressor(quantiles=[0.5]), "the parameter quantiles needs all rows"),
+        (CartRegressor(criterion="absolute_error", pruning=None), "which compares medians, must"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            estimator.fit(path, y="label")
+
+
+def test_y_and_weights_are_names(tmp_path: Path) -> None:
+    pq.write_table(small(), tmp_path / "t.parquet")
+    with pytest.raises(TypeError, match="y is the name of the column that is learnt"):
+        fit(tmp_path / "t.parquet", y=np.zeros(3000))
+    with pytest.raises(TypeError, match="sample_weight is the name of a column"):
+        fit(tmp_path / "t.parquet", sample_weight=np.zeros(3000))
+    for limit in ("2 bananas", "1KB", 5):
+        with pytest.raises(ValueError, match="memory_limit is a number of bytes"):
+            CartClassifier(memory_limit=limit).fit(tmp_path / "t.parquet", y="label")
+
+
+def test_who_takes_no_files_says_so(folder: Path) -> None:
+    with pytest.raises(TypeError, match="ObliqueForestClassifier takes rows in memory"):
+        ObliqueForestClassifier().fit(folder, "label")
+
+
+def test_passes_by_somebody_else(frame: pd.DataFrame, tmp_path: Path) -> None:
+    """A pool of processes needs no more than to map: all that travels can be pickled."""
+    frame.drop(columns="number").to_parquet(tmp_path / "t.parquet", row_group_size=2500)
+    table = open_table(tmp_path / "t.parquet", "label", "w")
+    estimator = CartClassifier(pruning="holdout", max_depth=3)
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        found = clone(estimator).fit(replace(table, run=pool.map), None)
+    same(found, in_memory(estimator, frame))
+    with pytest.raises(TypeError, match="knows what is learnt"):
+        clone(estimator).fit(table, "label")
+
+
+# --- threads -------------------------------------------------------------------------------------
+
+
+class Waits:
+    """A pass in which one part fails, or is interrupted, and others wait for it."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self.error = error
+        self.stopped = threading.Event()
+        self.running = threading.Event()
+
+    def __call__(self, part: int) -> int:
+        if part == 0:
+            assert self.running.wait(60)
+            raise self.error("the first part")
+        self.running.set()
+        try:
+            while True:
+                check_stopped()
+        except Stopped:
+            self.stopped.set()
+            raise
+
+    def joined(self, answers: Any) -> int:
+        return sum(answers)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_one_failure_stops_all_threads(error: type[BaseException]) -> None:
+    waits = Waits(error)
+    before = threading.active_count()
+    with pytest.raises(error, match="the first part"):
+        list(Threads(2)(waits, [0, 1, 2, 3]))
+    assert waits.stopped.is_set()
+    assert threading.active_count() == before
