@@ -48,7 +48,7 @@ def test_any_regressor_teaches(forest: Any) -> None:
     booster = HistGradientBoostingRegressor(max_iter=20).fit(X, Y)
     assert distil(booster, X, **FAST).fidelity_["generated"]["r2"] > 0.8
     tree = CartRegressor(max_leaf_nodes=4, random_state=0).fit(X, Y)
-    for known in (tree, tree.model_, tree.tree_):
+    for known in (tree, tree.tree_):
         student = distil(known, X, max_leaves=8, **FAST)
         assert student.fidelity_["generated"]["r2"] > 0.95
 
