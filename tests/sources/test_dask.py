@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,17 @@ def test_frames(name: str, rows: Any) -> None:
         found = clone(ESTIMATORS[name]).fit(X, y, w)
         assert found.tree_ == whole.tree_
         assert list(found.feature_names_in_) == list("abcd")
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask asks pandas for it
+def test_frames_of_files_with_y_as_a_series(rows: Any, tmp_path: Path) -> None:
+    frame, _ = framed(rows)
+    for part in range(4):
+        frame[part::4].to_parquet(tmp_path / f"{part}.parquet", index=False)
+    lazy = dd.read_parquet(str(tmp_path / "*.parquet"))
+    model = CartClassifier(max_depth=2, pruning=None)
+    found = clone(model).fit(lazy[list("abcd")], lazy["y"])
+    assert found.tree_ == clone(model).fit(frame[list("abcd")], frame["y"]).tree_
 
 
 def test_processes_do_as_well_as_threads(rows: Any) -> None:

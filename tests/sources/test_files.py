@@ -165,6 +165,46 @@ def test_memory_maps(frame: pd.DataFrame, tmp_path: Path, monkeypatch: Any) -> N
     assert folds.fit(mapped, y).tree_ == clone(folds).fit(X, y).tree_
 
 
+def test_changes_in_a_map_that_copies_are_kept(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(source_rows, "LEAST_LIMIT", 1)
+    X, y = frame[FEATURES].to_numpy(), frame["label"].to_numpy(str)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="c")
+    mapped[:, 0] *= -1.0
+    expected = np.array(mapped)
+    model = CartClassifier(max_depth=2, pruning=None, memory_limit=X.nbytes).fit(mapped, y)
+    assert (np.asarray(mapped) == expected).all()
+    assert model.tree_ == CartClassifier(max_depth=2, pruning=None).fit(expected, y).tree_
+
+
+def test_an_index_of_pandas_is_no_feature(frame: pd.DataFrame, tmp_path: Path) -> None:
+    some = frame[frame["a"] > 0].sort_values("label")
+    some.to_parquet(tmp_path / "a.parquet")
+    frame[frame["a"] <= 0].reset_index(drop=True).to_parquet(tmp_path / "b.parquet")
+    model = CartClassifier(max_depth=2, pruning=None, memory_limit=LIMIT)
+    model.fit(str(tmp_path / "*.parquet"), y="label")
+    assert list(model.feature_names_in_) == [*FEATURES, "number", "w"]
+    assert len(model.predict(str(tmp_path / "a.parquet"))) == len(some)
+
+
+def test_folders_in_folders_and_files_given_twice(frame: pd.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "data" / "more").mkdir(parents=True)
+    model = CartClassifier(max_depth=2, pruning=None, memory_limit=LIMIT)
+    with pytest.raises(FileNotFoundError, match="has no files"):
+        model.fit(tmp_path / "data", y="label")
+    path = tmp_path / "data" / "a.parquet"
+    frame.to_parquet(path)
+    model.fit(tmp_path / "data", y="label")
+    frame.to_parquet(tmp_path / "data" / "more" / "b.parquet")
+    with pytest.raises(ValueError, match="folders with files"):
+        model.fit(tmp_path / "data", y="label")
+    other = os.path.join(tmp_path, "data", "more", "..", "a.parquet")
+    with pytest.raises(ValueError, match="given twice"):
+        model.fit([str(path), other], y="label")
+
+
 def _noted(passes: list[int], call: Any) -> Any:
     def noting(self: Any, one_pass: Any, parts: Any) -> Any:
         passes.append(1)

@@ -45,7 +45,7 @@ def fit_in_passes(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> E
 
     None: X is a memory map, and something is asked for that needs it as it is.
     """
-    from obliqua.sources.growing import NeedsAllRows
+    from obliqua.sources.division import NeedsAllRows
 
     try:
         return _fitted(estimator, X, y, sample_weight)
@@ -158,7 +158,7 @@ def _check_in_passes(estimator: Any, outline: Problem) -> None:
     """Refuse what an estimator does with rows that are in memory only."""
     from obliqua.engine.grow import proposals_of
     from obliqua.engine.grow_from import check_sums_are_enough
-    from obliqua.sources.growing import NeedsAllRows
+    from obliqua.sources.division import NeedsAllRows
 
     what = None
     if not hasattr(estimator, "memory_limit"):

@@ -173,7 +173,7 @@ def _blocks(name: str, other: Any, X: Any, n_blocks: int) -> list[Any]:
         other = array.from_array(values, chunks=(X.chunks[0], *values.shape[1:]))
     if getattr(other, "ndim", 1) == 2 and hasattr(other, "rechunk"):
         other = other.rechunk({1: -1})
-    found = np.ravel(other.to_delayed()).tolist()
+    found = np.ravel(other.to_delayed(optimize_graph=False)).tolist()
     if len(found) != n_blocks:
         raise ValueError(
             f"X has {n_blocks} partitions, and {name} {len(found)}. Divide both in the same way, "
@@ -198,7 +198,8 @@ def _frame_table(X: Any, y: Any, weights: Any) -> LargeTable:
     features = tuple(n for n in names if n not in learnt and not (in_frame and n == weight))
     kinds = tuple(_kind(X.dtypes[name], name) for name in features)
     used = weight if in_frame or weights is not None else None
-    blocks = list(X.to_delayed())
+    # Optimised, a frame of few columns would have other partitions than one of many.
+    blocks = list(X.to_delayed(optimize_graph=False))
     others = [_blocks(name, other, X, len(blocks)) for name, other in _both(y, weights)]
     return _table(blocks, others, Chosen(features, learnt, used), features, kinds)
 

@@ -28,13 +28,17 @@ from obliqua.data.target import Numbers
 from obliqua.prune.division import MOST_PARTS
 from obliqua.sources.survey import asked
 
-__all__ = ["HeldOut", "hold_out_rows"]
+__all__ = ["HeldOut", "NeedsAllRows", "hold_out_rows"]
 
 Hashes = NDArray[np.uint64]
 
 BIN_BITS = 16
 PIECES_AT_ONCE = 1 << 14
 BYTES_OF_KEY = 48  # while keys are sorted and joined
+
+
+class NeedsAllRows(ValueError):
+    """Something is asked for that rows must be in one memory for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +153,7 @@ class DistinctNumbers(RowsLook):
     def _joined(self, answers: Sequence[FloatArray]) -> FloatArray:
         found = np.unique(np.concatenate(answers))
         if len(found) > self.most:
-            raise ValueError(
+            raise NeedsAllRows(
                 f"Rows of numbers are held out by the order of y, and it has more than "
                 f"{self.most} different values: too many for memory_limit. Give a larger one, or "
                 "pruning=None."
@@ -452,7 +456,7 @@ def hold_out_rows(
     learnt: AnyArray = np.flatnonzero(rows.sums)
     if isinstance(outline.target, Numbers):
         if outline.target.n_outputs > 1:
-            raise ValueError(
+            raise NeedsAllRows(
                 "Rows of several outputs are held out by the order of all of them, which is not "
                 "known where rows are read in passes. Give pruning=None, or a larger memory_limit."
             )
@@ -486,7 +490,7 @@ def _shared_keys(parts: Sequence[Any], run: Any, keys: RowKeys, n_rows: int, lim
         key, several = asked(run, KeysOfBatches(keys, low, high), parts)
         found.append(key[several])
         if sum(map(len, found)) * BYTES_OF_KEY > limit:
-            raise ValueError(
+            raise NeedsAllRows(
                 "Too many rows have equals in other parts of the table to choose rows to hold "
                 "out within memory_limit. Give a larger one, pruning=None, or weights in the "
                 "place of equal rows."

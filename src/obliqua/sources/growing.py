@@ -29,7 +29,7 @@ from obliqua.prune.pruners import (
     ReducedError,
 )
 from obliqua.prune.reduced_error import add_upwards, cut_upwards, rounding_of
-from obliqua.sources.division import HeldOut, PartDivision, hold_out_rows
+from obliqua.sources.division import HeldOut, NeedsAllRows, PartDivision, hold_out_rows
 from obliqua.sources.rows import MemoryPlan, PartRowsElsewhere
 from obliqua.sources.spread import spread_from
 from obliqua.sources.survey import Learning, TablePart, TableRecipe, survey
@@ -222,10 +222,6 @@ def _check_errors_add_up(pruner: OnHeldOutRows, outline: Problem) -> None:
         return
     if isinstance(outline.target, Numbers) or outline.target.costs:
         _refuse(f"n_se={pruner.n_se:g} of numbers, or with costs,")  # type: ignore[attr-defined]
-
-
-class NeedsAllRows(ValueError):
-    """Something is asked for that rows must be in one memory for."""
 
 
 def _refuse(what: str) -> None:

@@ -130,7 +130,7 @@ class ArrowBatch:
 
     def frame(self) -> Any:
         """Return the features as a frame."""
-        return self._rows.select(list(self._chosen.features)).to_pandas()
+        return self._rows.select(list(self._chosen.features)).to_pandas(ignore_metadata=True)
 
     def feature(self, place: int) -> RawColumn:
         """Return a column of the features."""
@@ -325,8 +325,12 @@ class ArrayPiece:
 
     @cached_property
     def _maps(self) -> list[Any]:
-        """The memory maps that the rows are read from."""
-        found = [getattr(array, "_mmap", None) for array in (self.X, self.y, self.w)]
+        """The memory maps that the rows are read from, but for those with changes of their own.
+
+        What was written into a map that copies (mode "c") is nowhere else.
+        """
+        shared = [a for a in (self.X, self.y, self.w) if getattr(a, "mode", "c") != "c"]
+        found = [getattr(array, "_mmap", None) for array in shared]
         return [mapped for mapped in found if hasattr(mapped, "madvise")]
 
     def batches(self, most_rows: int) -> Iterator[Batch]:

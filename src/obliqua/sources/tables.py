@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -148,8 +149,7 @@ def _paths(given: Any) -> list[str]:
     for one in given if isinstance(given, list | tuple) else [given]:
         path = os.fspath(one)
         if os.path.isdir(path):
-            here = sorted(glob.glob(os.path.join(glob.escape(path), "*")))
-            files = [file for file in here if os.path.isfile(file) and not _is_hidden(file)]
+            files = _files_in(path)
         elif os.path.exists(path):
             files = [path]
         else:
@@ -160,10 +160,27 @@ def _paths(given: Any) -> list[str]:
                 "'data/*.parquet', or a list of paths."
             )
         found += files
-    twice = {path for path in found if found.count(path) > 1} if len(found) < 10_000 else set()
+    times = Counter(map(os.path.realpath, found))
+    twice = [path for path, count in times.items() if count > 1]
     if twice:
         raise ValueError(f"The file {min(twice)} is given twice. Give each file once.")
     return found
+
+
+def _files_in(folder: str) -> list[str]:
+    """Return the files of a folder; refuse one whose folders have files too, or that has none."""
+    here = sorted(glob.glob(os.path.join(glob.escape(folder), "*")))
+    here = [path for path in here if not _is_hidden(path)]
+    files = [path for path in here if os.path.isfile(path)]
+    for inner in (path for path in here if os.path.isdir(path)):
+        if any(names for _, _, names in os.walk(inner)):
+            raise ValueError(
+                f"The folder {folder!r} has folders with files, such as {inner!r}, which would be "
+                f"left out. Give a pattern, such as {os.path.join(folder, '**', '*.parquet')!r}."
+            )
+    if not files:
+        raise FileNotFoundError(f"The folder {folder!r} has no files. Give one that has some.")
+    return files
 
 
 def _is_hidden(path: str) -> bool:
@@ -249,7 +266,10 @@ def _chosen(
             )
     features = wanted
     if features is None:
-        features = tuple(name for name in names if name not in learnt and name != weight)
+        # A frame that pandas wrote may have its index beside its columns; to read it gives none.
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        apart = {*learnt, weight, *(name for name in index if isinstance(name, str))}
+        features = tuple(name for name in names if name not in apart)
     twice = [name for name in features if features.count(name) > 1]
     if twice or not features:
         raise ValueError(
