@@ -20,7 +20,15 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from obliqua._typing import FloatArray, Int32Array
 from obliqua.data.problem import Problem
 
-__all__ = ["Answers", "Hyperplane", "Questions", "RowQuestion", "RowSource", "Splits"]
+__all__ = [
+    "AddsInPlace",
+    "Answers",
+    "Hyperplane",
+    "Questions",
+    "RowQuestion",
+    "RowSource",
+    "Splits",
+]
 
 
 class Hyperplane(NamedTuple):
@@ -62,6 +70,29 @@ class RowQuestion(Protocol):
         -------
         object
             What the rows of all these parts answer together.
+        """
+
+
+@runtime_checkable
+class AddsInPlace(RowQuestion, Protocol):
+    """A question whose answer is large, so that more rows are added to it where it stands."""
+
+    def more(self, found: Any, problem: Problem, rows: Int32Array) -> Any:
+        """Add what some more rows answer.
+
+        Parameters
+        ----------
+        found : object
+            What others have answered. It is changed.
+        problem : Problem
+            The rows of a part.
+        rows : ndarray of int32
+            Which of them have come to the node.
+
+        Returns
+        -------
+        object
+            What all of them answer together.
         """
 
 

@@ -7,22 +7,47 @@ are questions, splits and answers; rows do only where a few of them are asked fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from obliqua._core.search.part_rows import PartRows
-from obliqua._typing import Int32Array
+from obliqua._typing import AnyArray, Int32Array
 from obliqua.data.problem import Problem
-from obliqua.data.row_source import Answers, Questions, RowSource, Splits
+from obliqua.data.row_source import AddsInPlace, Answers, Questions, RowSource, Splits
 from obliqua.engine.lines import Lines
 
-__all__ = ["OnePass", "RowsInMemory", "RowsInParts"]
+__all__ = ["NodesOfRows", "OnePass", "RowsInMemory", "RowsInParts"]
 
 ROOT = 1
+MOST_NODES = 1 << 16  # that are told apart by two bytes
 ANSWERS_AT_ONCE = 8  # that wait to be joined: histograms of many parts would not fit in memory
+
+
+class NodesOfRows(NamedTuple):
+    """Which nodes some rows have come to, in a byte or two for each row."""
+
+    splits: Splits
+    nodes: list[int]
+    number: AnyArray  # in that list, of the node of each row
+
+    @classmethod
+    def of(cls, splits: Splits, rows: Mapping[int, Int32Array], n_rows: int) -> NodesOfRows | None:
+        """Note the rows of nodes; None if there are too many nodes."""
+        if len(rows) > MOST_NODES:
+            return None
+        number = np.empty(n_rows, np.uint8 if len(rows) <= 256 else np.uint16)
+        for k, some in enumerate(rows.values()):
+            number[some] = k
+        return cls(splits, list(rows), number)
+
+    def rows(self) -> dict[int, Int32Array]:
+        """Return the rows of each node."""
+        order = np.argsort(self.number, kind="stable").astype(np.int32)
+        ends = np.cumsum(np.bincount(self.number, minlength=len(self.nodes)))
+        return dict(zip(self.nodes, np.split(order, ends[:-1]), strict=True))
 
 
 class RowsInMemory:
@@ -35,12 +60,15 @@ class RowsInMemory:
     ----------
     problem : Problem
         The rows.
+    known : NodesOfRows or None
+        What was found out about these rows when they were last in memory.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, known: NodesOfRows | None = None) -> None:
         self.problem = problem
-        self._splits: Splits = {}
-        self._rows: dict[int, Int32Array] = {}
+        self._known = known
+        self._splits: Splits = {} if known is None else known.splits
+        self._rows: dict[int, Int32Array] = {} if known is None else known.rows()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The rows alone travel, without what was found out about them.
@@ -50,6 +78,14 @@ class RowsInMemory:
     def outline(self) -> Problem:
         """All that a problem says, without its rows."""
         return self.problem.take(np.empty(0, dtype=np.int32))
+
+    def known(self) -> NodesOfRows | None:
+        """Return what is known of where rows have come to."""
+        if not self._rows or ROOT in self._rows:
+            return None  # that is found out again in no time
+        if self._known is None or self._known.nodes != list(self._rows):
+            self._known = NodesOfRows.of(self._splits, self._rows, self.problem.n_rows)
+        return self._known
 
     def ask(self, questions: Questions, splits: Splits) -> Answers:
         """Pass over the rows once, and answer the questions about the rows of some nodes.
@@ -66,12 +102,43 @@ class RowsInMemory:
         dict of int to list
             The answers.
         """
-        if splits is not self._splits:
-            self._splits, self._rows = splits, {}
+        self._go_on(splits)
         return {
             node: [question.of(self.problem, self._rows_of(node)) for question in asked]
             for node, asked in questions.items()
         }
+
+    def add(self, answers: Answers, questions: Questions, splits: Splits) -> Answers:
+        """Return the answers of others together with those of these rows.
+
+        Parameters
+        ----------
+        answers : dict of int to list
+            What others have answered. It may be changed.
+        questions : mapping of int to sequence of RowQuestion
+            What is asked about which node.
+        splits : mapping of int to Hyperplane
+            The splits so far.
+
+        Returns
+        -------
+        dict of int to list
+            The answers.
+        """
+        self._go_on(splits)
+        for node, asked in questions.items():
+            found, rows = answers[node], self._rows_of(node)
+            for k, question in enumerate(asked):
+                if isinstance(question, AddsInPlace):
+                    found[k] = question.more(found[k], self.problem, rows)
+                else:
+                    found[k] = question.joined([found[k], question.of(self.problem, rows)])
+        return answers
+
+    def _go_on(self, splits: Splits) -> None:
+        """Forget where rows have come to, if it is another tree that grows."""
+        if splits is not self._splits:
+            self._splits, self._rows, self._known = splits, {}, None
 
     def _rows_of(self, node: int) -> Int32Array:
         """Return which rows have come to a node."""
@@ -86,8 +153,7 @@ class RowsInMemory:
             idx, coef, threshold = self._splits[above]
             plane = Lines.of_planes([(idx, coef)])
             looking = PartRows(self.problem.Z, rows, self.problem.target_rows, plane)
-            right = looking.divide(threshold).astype(bool)
-            self._rows[2 * above], self._rows[2 * above + 1] = rows[~right], rows[right]
+            self._rows[2 * above], self._rows[2 * above + 1] = looking.divided(threshold)
             above = child
         return self._rows[above]
 

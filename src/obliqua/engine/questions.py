@@ -15,7 +15,7 @@ import numpy as np
 
 from obliqua._core.base.exact import digit_sums, number_bits
 from obliqua._core.base.spread import column_sums
-from obliqua._core.search.part_rows import PartRows
+from obliqua._core.search.part_rows import PartRows, empty_bins
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.target import Numbers
@@ -28,6 +28,7 @@ __all__ = [
     "Intervals",
     "LineHistogram",
     "LineRanges",
+    "LineSizes",
     "LineValues",
     "NodeRows",
     "NodeSums",
@@ -78,6 +79,21 @@ class LineRanges:
 
 
 @dataclass(frozen=True, eq=False)
+class LineSizes:
+    """Along each line the largest sum of |terms| of a row."""
+
+    lines: Lines
+
+    def of(self, problem: Problem, rows: Int32Array) -> FloatArray:
+        """Return what some rows answer."""
+        return _looking(problem, rows, self.lines).sizes()
+
+    def joined(self, answers: Sequence[FloatArray]) -> FloatArray:
+        """Keep the largest."""
+        return np.asarray(np.max(answers, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
 class ScatterSums:
     """Sums of values and of products, class by class, on a grid that fits all rows of the node."""
 
@@ -121,24 +137,39 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LineHistogram:
-    """Sums, and rows (last), in the bins of some intervals; and the values at the bins' ends."""
+    """Sums, and rows (last), in the bins of some intervals; and the values at the bins' ends.
+
+    Intervals that are `open`, one of a line at most, have what lies below and above them in their
+    first and last bins.
+    """
 
     lines: Lines
     intervals: tuple[Int64Array, FloatArray, FloatArray]
     n_bins: int
+    open: bool = False
 
     def of(self, problem: Problem, rows: Int32Array) -> tuple[Int64Array, FloatArray]:
         """Return what some rows answer."""
-        return _looking(problem, rows, self.lines).histogram(*self.intervals, self.n_bins)
+        found = empty_bins(len(self.intervals[0]), self.n_bins, len(problem.counts))
+        return self.more(found, problem, rows)
+
+    def more(
+        self, found: tuple[Int64Array, FloatArray], problem: Problem, rows: Int32Array
+    ) -> tuple[Int64Array, FloatArray]:
+        """Return what was found, with what some more rows answer; it is changed in place."""
+        if len(rows) and len(self.intervals[0]):
+            _looking(problem, rows, self.lines).histogram(*self.intervals, self.open, *found)
+        return found
 
     def joined(
         self, answers: Sequence[tuple[Int64Array, FloatArray]]
     ) -> tuple[Int64Array, FloatArray]:
         """Add up, and keep the outermost ends."""
-        bins = np.sum([sums for sums, _ in answers], axis=0)
-        ends = np.stack([ends for _, ends in answers])
-        joined = np.stack([ends[..., 0].min(axis=0), ends[..., 1].max(axis=0)], axis=-1)
-        return bins, joined
+        bins = reduce(np.add, [sums for sums, _ in answers])
+        ends = [ends for _, ends in answers]
+        low = reduce(np.minimum, [one[..., 0] for one in ends])
+        high = reduce(np.maximum, [one[..., 1] for one in ends])
+        return bins, np.stack([low, high], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +197,8 @@ class SumsRight:
 
     def of(self, problem: Problem, rows: Int32Array) -> Int64Array:
         """Return what some rows answer."""
-        right = _looking(problem, rows, self.line).divide(self.threshold).astype(bool)
-        return problem.target_rows.sums(rows[right])
+        _, right = _looking(problem, rows, self.line).divided(self.threshold)
+        return problem.target_rows.sums(right)
 
     def joined(self, answers: Sequence[Int64Array]) -> Int64Array:
         """Add up."""

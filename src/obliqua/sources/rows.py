@@ -9,7 +9,7 @@ from typing import Any
 from obliqua.data.problem import Problem
 from obliqua.data.row_source import Answers, Questions, Splits
 from obliqua.engine.grow_from import AtOnce
-from obliqua.engine.parts import OnePass, RowsInMemory
+from obliqua.engine.parts import NodesOfRows, RowsInMemory
 from obliqua.sources.division import PartDivision
 from obliqua.sources.pieces import Piece
 from obliqua.sources.survey import TablePart, TableRecipe
@@ -129,7 +129,9 @@ class PartRowsElsewhere:
         self.keep = keep
         self.division = division
         self.held = held
+        self.remember = True
         self._kept: list[RowsInMemory] | None = None
+        self._known: dict[tuple[int, int], NodesOfRows] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.part, self.recipe, self.keep, self.division, self.held)
@@ -145,13 +147,16 @@ class PartRowsElsewhere:
         return self.part.piece
 
     def with_piece(self, piece: Piece) -> PartRowsElsewhere:
-        """Return the same part with its rows elsewhere; they are not kept."""
+        """Return the same part with its rows elsewhere; nothing of them is kept."""
         part = self.part.with_piece(piece)
-        return PartRowsElsewhere(part, self.recipe, False, self.division, self.held)
+        moved = PartRowsElsewhere(part, self.recipe, False, self.division, self.held)
+        moved.remember = False
+        return moved
 
     def forget(self) -> None:
-        """Keep no rows in memory any more."""
+        """Keep no rows in memory any more, nor what is known of them."""
         self._kept = None
+        self._known = {}
 
     def problems(self) -> Iterator[Problem]:
         """Read the rows again, and encode them."""
@@ -188,15 +193,28 @@ class PartRowsElsewhere:
         dict of int to list
             The answers.
         """
-        one_pass = OnePass(questions, splits)
         kept: list[RowsInMemory] = []
-        answers: list[Answers] = []
-        for rows in self._kept or map(RowsInMemory, self.problems()):
-            answers.append(rows.ask(questions, splits))
+        answers: Answers | None = None
+        for rows in self._kept or self._read():
+            if answers is None:
+                answers = rows.ask(questions, splits)
+            else:
+                answers = rows.add(answers, questions, splits)
             if self.keep:
                 kept.append(rows)
-            if len(answers) > 1:
-                answers = [one_pass.joined(answers)]
         if self.keep:
             self._kept = kept or [RowsInMemory(self.outline)]
-        return answers[0] if answers else RowsInMemory(self.outline).ask(questions, splits)
+        return RowsInMemory(self.outline).ask(questions, splits) if answers is None else answers
+
+    def _read(self) -> Iterator[RowsInMemory]:
+        """Read the rows again, and remember from pass to pass which nodes they have come to."""
+        first = 0
+        known, self._known = self._known, {}
+        for problem in self.problems():
+            place = first, problem.n_rows  # batches may be others in another pass
+            rows = RowsInMemory(problem, known.pop(place, None))
+            yield rows
+            found = rows.known() if self.remember and not self.keep else None
+            if found is not None:
+                self._known[place] = found
+            first += problem.n_rows

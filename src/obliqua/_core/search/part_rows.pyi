@@ -1,5 +1,5 @@
 from obliqua._core.base.target import TargetRows
-from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows, UInt8Array
+from obliqua._typing import FloatArray, Int32Array, Int64Array, Rows
 
 _Cut = tuple[float, int, int, float, float]
 _Lines = tuple[
@@ -8,14 +8,23 @@ _Lines = tuple[
 
 class PartRows:
     def __init__(self, Z: Rows, rows: Int32Array, target: TargetRows, lines: _Lines) -> None: ...
+    def sizes(self) -> FloatArray: ...
     def ranges(self) -> FloatArray: ...
-    def divide(self, threshold: float) -> UInt8Array: ...
+    def divided(self, threshold: float) -> tuple[Int32Array, Int32Array]: ...
     def histogram(
-        self, line: Int64Array, low: FloatArray, high: FloatArray, n_bins: int
-    ) -> tuple[Int64Array, FloatArray]: ...
+        self,
+        line: Int64Array,
+        low: FloatArray,
+        high: FloatArray,
+        open_: bool,
+        sums: Int64Array,
+        ends: FloatArray,
+    ) -> None: ...
     def collect(
         self, line: Int64Array, low: FloatArray, high: FloatArray
     ) -> tuple[Int64Array, FloatArray, Int32Array, Int64Array]: ...
+
+def empty_bins(m: int, n_bins: int, n_sums: int) -> tuple[Int64Array, FloatArray]: ...
 
 class CutJudge:
     def __init__(

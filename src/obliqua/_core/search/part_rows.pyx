@@ -13,42 +13,140 @@ Lines with the same terms stand next to each other, so that their sums are made 
 """
 
 from libc.math cimport INFINITY, fabs
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from obliqua._core.base.sort cimport sort_order
-from obliqua._core.base.target cimport Target, TargetRows, weight_at, weight_of
-from obliqua._core.base.types cimport Cut, Scorer, View, i32, i64, make_view, real, u8, view_at
+from obliqua._core.base.target cimport Target, TargetRows, add_row, weight_at, weight_of
+from obliqua._core.base.types cimport Cut, Scorer, View, i32, i64, make_view, real, u8
 from obliqua._core.search.direction cimport (
-    Workspace, add_number_to_bin, add_to_bin, bin_of, bin_scale, clear_bins, open_bins,
-    scan_sorted, scan_sorted_numbers, score_edges, workspace_free, workspace_init,
+    Workspace, bin_scale, open_bins, scan_sorted, scan_sorted_numbers, score_edges,
+    workspace_free, workspace_init,
 )
 
 
-cdef double add_terms(const real* data, const View* view, const i32* rows, i64 n, const i32* idx,
-                      const double* coef, const double* scale, i64 n_coef,
-                      double* sums) noexcept nogil:
-    """Sums of terms in stored order, each rounded; returns the largest sum of |terms|."""
+cdef enum:
+    BLOCK = 1024             # rows that are looked at together: their columns fit in a cache
+
+
+cdef void gather(const real* data, const View* view, const i32* rows, i64 n, const i32* columns,
+                 i64 n_columns, double* out) noexcept nogil:
+    """Puts some columns of some rows next to each other, each into a place of `BLOCK` numbers."""
     cdef i64 i, k
-    cdef const real* row
-    cdef double total, size, term, largest = 0.0
+    cdef const real* values
+    cdef double* column
+    if view.col_stride == 1:
+        for i in range(n):
+            values = data + rows[i] * view.row_stride
+            for k in range(n_columns):
+                out[k * BLOCK + i] = values[columns[k]]
+        return
+    for k in range(n_columns):
+        values = data + columns[k] * view.col_stride
+        column = out + k * BLOCK
+        if view.row_stride == 1:
+            for i in range(n):
+                column[i] = values[rows[i]]
+        else:
+            for i in range(n):
+                column[i] = values[rows[i] * view.row_stride]
+
+
+cdef void add_term(const double* x, i64 n, double coef, double scale, double* sums) noexcept nogil:
+    """One more term of each row, rounded before it is added."""
+    cdef i64 i
     for i in range(n):
-        row = data + rows[i] * view.row_stride
-        total = 0.0
-        size = 0.0
-        for k in range(n_coef):
-            term = coef[k] * (scale[k] * (<double> row[idx[k] * view.col_stride]))
-            total += term
-            size += fabs(term)
-        sums[i] = total
-        if not size <= largest:
-            largest = size
-    return largest if largest - largest == 0.0 else INFINITY
+        sums[i] += coef * (scale * x[i])
+
+
+cdef void add_size(const double* x, i64 n, double coef, double scale, double* sums) noexcept nogil:
+    """The same of its absolute value."""
+    cdef i64 i
+    for i in range(n):
+        sums[i] += fabs(coef * (scale * x[i]))
+
+
+cdef void reflect(const double* x, const double* sums, i64 n, double scale, double factor,
+                  double* values) noexcept nogil:
+    cdef i64 i
+    for i in range(n):
+        values[i] = scale * x[i] + factor * sums[i]
+
+
+cdef inline void fill_bins(const Target* target, const i32* rows, const i32* learnt,
+                           const double* values, i64 n, double low, double scale, i64 n_bins,
+                           i64* sums, double* ends) noexcept nogil:
+    """More rows in their bins: a function of the value that never decreases."""
+    cdef i64 i, b
+    cdef int n_sums = target.n_sums
+    cdef bint plain = target.n_numbers == 0 and target.weights == NULL
+    cdef double place, value, top = <double> n_bins
+    cdef i64* bin_
+    for i in range(n):
+        value = values[i]
+        place = (value - low) * scale
+        b = 0
+        if not place < top:                  # the upper end, or a range that overflows
+            b = n_bins - 1
+        elif place > 0.0:
+            b = <i64> place
+        bin_ = sums + b * (n_sums + 1)
+        if plain:
+            bin_[learnt[i]] += 1
+        else:
+            add_row(target, rows[i], bin_)
+        bin_[n_sums] += 1
+        if value < ends[2 * b]:
+            ends[2 * b] = value
+        if value > ends[2 * b + 1]:
+            ends[2 * b + 1] = value
+
+
+cdef struct Found:
+    # The rows inside some intervals, as they are collected.
+    i64 count
+    i64 capacity
+    i64* interval
+    double* value
+    i32* learnt
+    i64* weight
+
+
+cdef bint reserve(Found* found, i64 more, int width) noexcept nogil:
+    """Makes room for so many rows more; False if there is no memory."""
+    cdef i64 capacity = found.capacity
+    cdef void* moved
+    if found.count + more <= capacity:
+        return True
+    capacity = 2 * capacity + more
+    moved = realloc(found.interval, capacity * sizeof(i64))
+    if moved == NULL:
+        return False
+    found.interval = <i64*> moved
+    moved = realloc(found.value, capacity * sizeof(double))
+    if moved == NULL:
+        return False
+    found.value = <double*> moved
+    moved = realloc(found.learnt, capacity * width * sizeof(i32))
+    if moved == NULL:
+        return False
+    found.learnt = <i32*> moved
+    moved = realloc(found.weight, capacity * sizeof(i64))
+    if moved == NULL:
+        return False
+    found.weight = <i64*> moved
+    found.capacity = capacity
+    return True
 
 
 cdef class PartRows:
-    """Some of the rows of a node, and lines to look along (an `obliqua.engine.lines.Lines`)."""
+    """Some of the rows of a node, and lines to look along (an `obliqua.engine.lines.Lines`).
+
+    Rows are looked at in blocks. The columns that lines need are put next to each other first, so
+    that all lines find them in a cache, and several rows are added up at once.
+    """
 
     cdef View view
     cdef object held
@@ -62,162 +160,288 @@ cdef class PartRows:
     cdef const i32[::1] own
     cdef const double[::1] own_scale
     cdef const double[::1] factor
+    cdef i32* place          # of each column among those that are gathered; -1: not needed
+    cdef i32* columns        # that are gathered
+    cdef i64 n_columns
+    cdef double* gathered    # of the present block
+    cdef i64 at              # its first row
+    cdef i64 n               # its rows
     cdef double* sums
     cdef double* reflected
     cdef double* values      # of the line that was looked along last: one of the two above
+    cdef i32* learnt         # the classes of the block's rows
     cdef i64 first           # where the terms of `sums` begin; -1: none were added yet
     cdef i64 last
-    cdef double largest      # sum of |terms| of a row
 
     def __cinit__(self, Z, const i32[::1] rows, TargetRows target, lines):
-        cdef i64 n = max(rows.shape[0], 1)
+        cdef i64 k
         self.view = make_view(Z)
         self.held = (Z, target)
         self.rows = rows
         self.target = &target.target
         (self.begin, self.end, self.idx, self.coef, self.scale, self.own, self.own_scale,
          self.factor) = lines
-        self.first = -1
-        self.sums = <double*> malloc(n * sizeof(double))
-        self.reflected = <double*> malloc(n * sizeof(double))
-        if self.sums == NULL or self.reflected == NULL:
+        self.place = <i32*> malloc(max(self.view.n_cols, 1) * sizeof(i32))
+        self.columns = <i32*> malloc(max(self.view.n_cols, 1) * sizeof(i32))
+        self.sums = <double*> malloc(2 * BLOCK * sizeof(double))
+        self.learnt = <i32*> malloc(BLOCK * sizeof(i32))
+        if (self.place == NULL or self.columns == NULL or self.sums == NULL
+                or self.learnt == NULL):
             raise MemoryError("no room to look along a line")
+        self.reflected = self.sums + BLOCK
+        for k in range(self.view.n_cols):
+            self.place[k] = -1
 
     def __dealloc__(self):
+        free(self.place)
+        free(self.columns)
+        free(self.gathered)
         free(self.sums)
-        free(self.reflected)
+        free(self.learnt)
+
+    cdef void need(self, i64 line) noexcept nogil:
+        """Gathers what a line needs from now on."""
+        cdef i64 k
+        if self.begin[line] != self.first or self.end[line] != self.last:
+            for k in range(self.begin[line], self.end[line]):
+                self.need_column(self.idx[k])
+            self.first = self.begin[line]
+            self.last = self.end[line]
+        if self.own[line] >= 0:
+            self.need_column(self.own[line])
+
+    cdef void need_column(self, i32 column) noexcept nogil:
+        if self.place[column] < 0:
+            self.place[column] = <i32> self.n_columns
+            self.columns[self.n_columns] = column
+            self.n_columns += 1
+
+    cdef bint ready(self) noexcept nogil:
+        """Makes room for the columns of a block; False if there is no memory."""
+        free(self.gathered)
+        self.gathered = <double*> malloc(max(self.n_columns, 1) * BLOCK * sizeof(double))
+        self.at = -BLOCK
+        return self.gathered != NULL
+
+    cdef bint next_block(self) noexcept nogil:
+        """Goes on to the next rows; False if there are none."""
+        cdef i64 i
+        self.at += BLOCK
+        self.n = min(self.rows.shape[0] - self.at, <i64> BLOCK)
+        self.first = -1
+        if self.n <= 0:
+            return False
+        if self.view.single:
+            gather(<const float*> self.view.data, &self.view, &self.rows[self.at], self.n,
+                   self.columns, self.n_columns, self.gathered)
+        else:
+            gather(<const double*> self.view.data, &self.view, &self.rows[self.at], self.n,
+                   self.columns, self.n_columns, self.gathered)
+        if self.target.n_numbers == 0:
+            for i in range(self.n):
+                self.learnt[i] = self.target.rows[self.rows[self.at + i]]
+        return True
+
+    cdef inline const double* column(self, i64 column) noexcept nogil:
+        return self.gathered + self.place[column] * BLOCK
 
     cdef void look(self, i64 line) noexcept nogil:
-        """Puts the values along a line into `values`."""
-        cdef i64 i, at = self.begin[line], size = self.end[line] - at
-        cdef i32 own = self.own[line]
-        cdef double scale = self.own_scale[line], factor = self.factor[line]
-        if self.rows.shape[0] == 0:
-            return
-        if at != self.first or self.end[line] != self.last:
-            if self.view.single:
-                self.largest = add_terms(<const float*> self.view.data, &self.view, &self.rows[0],
-                                         self.rows.shape[0], &self.idx[at], &self.coef[at],
-                                         &self.scale[at], size, self.sums)
-            else:
-                self.largest = add_terms(<const double*> self.view.data, &self.view,
-                                         &self.rows[0], self.rows.shape[0], &self.idx[at],
-                                         &self.coef[at], &self.scale[at], size, self.sums)
-            self.first = at
+        """Puts the values of the block's rows along a line into `values`."""
+        cdef i64 k
+        if self.begin[line] != self.first or self.end[line] != self.last:
+            memset(self.sums, 0, self.n * sizeof(double))
+            for k in range(self.begin[line], self.end[line]):
+                add_term(self.column(self.idx[k]), self.n, self.coef[k], self.scale[k], self.sums)
+            self.first = self.begin[line]
             self.last = self.end[line]
         self.values = self.sums
-        if own < 0:
-            return
-        self.values = self.reflected
-        for i in range(self.rows.shape[0]):
-            self.reflected[i] = (scale * view_at(&self.view, self.rows[i], own)
-                                 + factor * self.sums[i])
+        if self.own[line] >= 0:
+            self.values = self.reflected
+            reflect(self.column(self.own[line]), self.sums, self.n, self.own_scale[line],
+                    self.factor[line], self.reflected)
+
+    def sizes(self):
+        """Per line: the largest sum of |terms|; infinity if one is not finite."""
+        cdef i64 d, i, k
+        cdef double largest
+        result = np.zeros(self.begin.shape[0])
+        cdef double[::1] out = result
+        cdef bint enough
+        with nogil:
+            self.first = -1
+            for d in range(self.begin.shape[0]):
+                self.need(d)
+            enough = self.ready()
+            while enough and self.next_block():
+                for d in range(self.begin.shape[0]):
+                    if d > 0 and self.begin[d] == self.begin[d - 1] and (
+                            self.end[d] == self.end[d - 1]):
+                        out[d] = out[d - 1]
+                        continue
+                    memset(self.sums, 0, self.n * sizeof(double))
+                    for k in range(self.begin[d], self.end[d]):
+                        add_size(self.column(self.idx[k]), self.n, self.coef[k], self.scale[k],
+                                 self.sums)
+                    largest = out[d]
+                    for i in range(self.n):
+                        if not self.sums[i] <= largest:
+                            largest = self.sums[i]
+                    out[d] = largest if largest - largest == 0.0 else INFINITY
+        if not enough:
+            raise MemoryError("no room to look along a line")
+        return result
 
     def ranges(self):
         """Per line: the smallest and the largest value, the largest sum of |terms|."""
         cdef i64 d, i
+        cdef double low, high
         result = np.empty((self.begin.shape[0], 3))
         cdef double[:, ::1] out = result
+        result[:, 0], result[:, 1], result[:, 2] = np.inf, -np.inf, self.sizes()
         with nogil:
-            for d in range(self.begin.shape[0]):
-                out[d, 0] = INFINITY
-                out[d, 1] = -INFINITY
-                out[d, 2] = 0.0
-                if self.rows.shape[0] == 0 or self.begin[d] == self.end[d]:
-                    continue
-                self.look(d)
-                out[d, 2] = self.largest
-                for i in range(self.rows.shape[0]):
-                    if self.values[i] < out[d, 0]:
-                        out[d, 0] = self.values[i]
-                    if self.values[i] > out[d, 1]:
-                        out[d, 1] = self.values[i]
+            self.at = -BLOCK
+            while self.next_block():
+                for d in range(self.begin.shape[0]):
+                    if self.begin[d] == self.end[d]:
+                        continue
+                    self.look(d)
+                    low = out[d, 0]
+                    high = out[d, 1]
+                    for i in range(self.n):
+                        low = self.values[i] if self.values[i] < low else low
+                        high = self.values[i] if self.values[i] > high else high
+                    out[d, 0] = low
+                    out[d, 1] = high
         return result
 
-    def divide(self, double threshold):
-        """Which rows go right of a threshold along the first line (0 or 1 each)."""
-        cdef i64 i
-        right = np.empty(self.rows.shape[0], dtype=np.uint8)
-        cdef u8[::1] right_ = right
+    def divided(self, double threshold):
+        """The rows at most at a threshold along the first line, and those right of it."""
+        cdef i64 i, n_left = 0, n_right = 0
+        cdef bint enough, right
+        left, rest = np.empty((2, self.rows.shape[0]), dtype=np.int32)
+        cdef i32[::1] left_ = left, rest_ = rest
         with nogil:
-            self.look(0)
-            for i in range(self.rows.shape[0]):
-                right_[i] = not self.values[i] <= threshold
-        return right
+            self.first = -1
+            self.need(0)
+            enough = self.ready()
+            while enough and self.next_block():
+                self.look(0)
+                for i in range(self.n):              # no branch: half of them would be guessed
+                    right = not self.values[i] <= threshold
+                    left_[n_left] = rest_[n_right] = self.rows[self.at + i]
+                    n_right += right
+                    n_left += 1 - right
+        if not enough:
+            raise MemoryError("no room to look along a line")
+        return left[:n_left].copy(), rest[:n_right].copy()
 
     def histogram(self, const i64[::1] line, const double[::1] low, const double[::1] high,
-                  i64 n_bins):
-        """Sums (and rows, last) per bin of some intervals, with the values at bins' ends.
+                  bint open_, i64[:, :, ::1] sums, double[:, :, ::1] ends):
+        """Adds to sums (and rows, last) per bin of some intervals, and to values at bins' ends.
 
-        Intervals of a line stand next to each other, in ascending order, and do not overlap.
+        Intervals of a line stand next to each other, in ascending order, and do not overlap. Open
+        ones, one of a line, have what lies below and above in their outermost bins.
         """
-        cdef i64 first = 0, last, i, j, b, m = line.shape[0]
-        cdef int n_sums = self.target.n_sums
-        cdef double value
-        sums = np.empty((m, n_bins, n_sums + 1), dtype=np.int64)
-        ends = np.empty((m, n_bins, 2))
-        cdef i64[:, :, ::1] sums_ = sums
-        cdef double[:, :, ::1] ends_ = ends
+        cdef i64 first, last, i, j, m = line.shape[0], n_bins = sums.shape[1]
         cdef double[::1] scale = np.empty(m)
+        cdef double value
+        cdef bint enough
         with nogil:
+            self.first = -1
             for j in range(m):
-                clear_bins(&sums_[j, 0, 0], &ends_[j, 0, 0], n_bins, n_sums)
                 scale[j] = bin_scale(low[j], high[j], n_bins)
-            while first < m and self.rows.shape[0]:
-                last = end_of_line(line, first)
-                self.look(line[first])
-                for i in range(self.rows.shape[0]):
-                    value = self.values[i]
-                    j = interval_of(value, low, high, first, last)
-                    if j < 0:
-                        continue
-                    b = bin_of(value, low[j], scale[j], n_bins)
-                    if self.target.n_numbers:
-                        add_number_to_bin(&sums_[j, 0, 0], &ends_[j, 0, 0], b, self.target, value,
-                                          self.rows[i])
+                self.need(line[j])
+            enough = self.ready()
+            while enough and self.next_block():
+                first = 0
+                while first < m:
+                    last = end_of_line(line, first)
+                    self.look(line[first])
+                    if open_:
+                        fill_bins(self.target, &self.rows[self.at], self.learnt, self.values,
+                                  self.n, low[first], scale[first], n_bins, &sums[first, 0, 0],
+                                  &ends[first, 0, 0])
                     else:
-                        add_to_bin(&sums_[j, 0, 0], &ends_[j, 0, 0], b, n_sums, value,
-                                   self.target.rows[self.rows[i]],
-                                   weight_at(self.target, self.rows[i]))
-                first = last
-        return sums, ends
+                        for i in range(self.n):
+                            value = self.values[i]
+                            j = interval_of(value, &low[0], first, last)
+                            if value >= low[j] and value <= high[j]:
+                                fill_bins(self.target, &self.rows[self.at + i], self.learnt + i,
+                                          &value, 1, low[j], scale[j], n_bins, &sums[j, 0, 0],
+                                          &ends[j, 0, 0])
+                    first = last
+        if not enough:
+            raise MemoryError("no room to look along a line")
 
     def collect(self, const i64[::1] line, const double[::1] low, const double[::1] high):
         """The rows inside such intervals: (interval, value, class or numbers, weight)."""
-        cdef i64 first = 0, last, i, j, row, count = 0, room = 64, m = line.shape[0]
+        cdef i64 first, last, i, j, row, m = line.shape[0]
         cdef int k, width = max(self.target.n_numbers, 1)
-        interval, value = np.empty(room, dtype=np.int64), np.empty(room)
-        learnt, weight = np.empty((room, width), dtype=np.int32), np.empty(room, dtype=np.int64)
-        cdef i64[::1] interval_ = interval, weight_ = weight
-        cdef double[::1] value_ = value
-        cdef i32[:, ::1] learnt_ = learnt
-        while first < m and self.rows.shape[0]:
-            last = end_of_line(line, first)
-            self.look(line[first])
-            if room - count < self.rows.shape[0]:        # then there is room for all of them
-                room = 2 * room + self.rows.shape[0]
-                interval_ = interval = np.resize(interval, room)
-                value_ = value = np.resize(value, room)
-                learnt_ = learnt = np.resize(learnt, (room, width))
-                weight_ = weight = np.resize(weight, room)
-            with nogil:
-                for i in range(self.rows.shape[0]):
-                    j = interval_of(self.values[i], low, high, first, last)
-                    if j < 0:
-                        continue
-                    row = self.rows[i]
-                    interval_[count] = j
-                    value_[count] = self.values[i]
-                    weight_[count] = weight_at(self.target, row)
-                    for k in range(width):
-                        learnt_[count, k] = self.target.rows[row * width + k]
-                    count += 1
-            first = last
-        return (interval[:count].copy(), value[:count].copy(), learnt[:count].copy(),
-                weight[:count].copy())
+        cdef double value
+        cdef Found found
+        cdef bint enough
+        memset(&found, 0, sizeof(Found))
+        with nogil:
+            self.first = -1
+            for j in range(m):
+                self.need(line[j])
+            enough = self.ready()
+            while enough and self.next_block():
+                first = 0
+                while enough and first < m:
+                    last = end_of_line(line, first)
+                    self.look(line[first])
+                    enough = reserve(&found, self.n, width)
+                    for i in range(self.n if enough else 0):
+                        value = self.values[i]
+                        j = interval_of(value, &low[0], first, last)
+                        if not (value >= low[j] and value <= high[j]):
+                            continue
+                        row = self.rows[self.at + i]
+                        found.interval[found.count] = j
+                        found.value[found.count] = value
+                        found.weight[found.count] = weight_at(self.target, row)
+                        for k in range(width):
+                            found.learnt[found.count * width + k] = (
+                                self.target.rows[row * width + k])
+                        found.count += 1
+                    first = last
+        try:
+            if not enough:
+                raise MemoryError("no room to collect values")
+            return taken(&found, width)
+        finally:
+            free(found.interval)
+            free(found.value)
+            free(found.learnt)
+            free(found.weight)
 
 
-cdef i64 end_of_line(const i64[::1] line, i64 first) noexcept nogil:
+cdef tuple taken(const Found* found, int width):
+    """What was collected, as arrays."""
+    interval, value = np.empty(found.count, dtype=np.int64), np.empty(found.count)
+    learnt = np.empty((found.count, width), dtype=np.int32)
+    weight = np.empty(found.count, dtype=np.int64)
+    cdef i64[::1] interval_ = interval, weight_ = weight
+    cdef double[::1] value_ = value
+    cdef i32[:, ::1] learnt_ = learnt
+    if found.count:
+        memcpy(&interval_[0], found.interval, found.count * sizeof(i64))
+        memcpy(&value_[0], found.value, found.count * sizeof(double))
+        memcpy(&learnt_[0, 0], found.learnt, found.count * width * sizeof(i32))
+        memcpy(&weight_[0], found.weight, found.count * sizeof(i64))
+    return interval, value, learnt, weight
+
+
+def empty_bins(i64 m, i64 n_bins, i64 n_sums):
+    """Sums and ends of bins without rows."""
+    sums = np.zeros((m, n_bins, n_sums + 1), dtype=np.int64)
+    ends = np.empty((m, n_bins, 2))
+    ends[..., 0], ends[..., 1] = np.inf, -np.inf
+    return sums, ends
+
+
+cdef inline i64 end_of_line(const i64[::1] line, i64 first) noexcept nogil:
     """Where the intervals of the line of interval `first` end."""
     cdef i64 last = first
     while last < line.shape[0] and line[last] == line[first]:
@@ -225,17 +449,14 @@ cdef i64 end_of_line(const i64[::1] line, i64 first) noexcept nogil:
     return last
 
 
-cdef i64 interval_of(double value, const double[::1] low, const double[::1] high, i64 first,
-                     i64 last) noexcept nogil:
-    """The one of some ascending intervals that holds a value; -1: none does."""
-    cdef i64 middle
-    while last - first > 1:
-        middle = (first + last) // 2
-        if value >= low[middle]:
-            first = middle
-        else:
-            last = middle
-    return first if value >= low[first] and value <= high[first] else -1
+cdef inline i64 interval_of(double value, const double* low, i64 first, i64 last) noexcept nogil:
+    """The last of some ascending intervals that begins at a value or below; or the first."""
+    cdef i64 half, n = last - first
+    while n > 1:                             # no branch depends on the value
+        half = n // 2
+        first += half * (value >= low[first + half])
+        n -= half
+    return first
 
 
 cdef class CutJudge:
