@@ -40,7 +40,9 @@ from obliqua.engine.passes import (
     Search,
     Zoom,
     answered,
+    first_look,
     quartile,
+    reach_of,
     together,
 )
 from obliqua.engine.proposals import Proposals
@@ -61,6 +63,7 @@ __all__ = ["AtOnce", "check_sums_are_enough", "grow_from"]
 
 ROOT = 1
 FEW_ROWS = 1 << 16
+BINS_OF_VALUE = 4  # so many bins less, for each value that may be collected
 MOST_ROWS = 2**31 - 1  # as a tree counts them
 
 
@@ -145,7 +148,7 @@ def grow_from(
             f"The criterion {measure.name!r} needs numbers on a grid of its own; these parts have "
             "another one. Make them of problem.measured_by(criterion)."
         )
-    growth = _SourceGrowth(source, proposals, measure, rules or Rules(), zoom or Zoom())
+    growth = _SourceGrowth(source, proposals, measure, rules or Rules(), zoom)
     growth.at_once = at_once or AtOnce()
     return growth.run(key & (2**64 - 1), few_rows)
 
@@ -200,6 +203,8 @@ class _SourceNode:
     depth: int
     key: int
     parent: int = -1
+    columns: FloatArray | None = None  # how far features reach, in its parent if it has one
+    sums: Int64Array | None = None  # what `NodeSums` says, if it is known already
     counts: Int64Array | None = None
     split: Split | None = None
     below: tuple[Records, list[Block]] | None = None  # grown in this memory
@@ -218,12 +223,13 @@ class _SourceGrowth:
         proposals: Proposals,
         criterion: Criterion,
         rules: Rules,
-        zoom: Zoom,
+        zoom: Zoom | None,
     ) -> None:
         self.source = source
         self.proposals = proposals
         self.criterion = criterion
-        self.zoom = zoom
+        self.given_zoom = zoom
+        self.zoom = zoom or Zoom()
         self.few_rows = 0
         self.at_once = AtOnce()
         self.most_bins = 0
@@ -257,7 +263,7 @@ class _SourceGrowth:
                 "Look at what the parts were read from, or leave rows out."
             )
         self._prepare(sums, reach)
-        root = _SourceNode(ROOT, 0, n_rows, 0, key)
+        root = _SourceNode(ROOT, 0, n_rows, 0, key, columns=reach, sums=sums)
         if self.whole.wide:  # products of rows are asked for, so all of them are fetched
             self.few_rows = n_rows
             self._by_level(root)
@@ -353,6 +359,9 @@ class _SourceGrowth:
         for some in self._groups(nodes):
             asked = sum(node.rows > self.few_rows for node in some)
             self.most_bins = max(self.at_once.bins // max(asked, 1), LEAST_BINS)
+            if self.given_zoom is None:  # values take no more memory than bins would
+                few = max(self.most_bins // BINS_OF_VALUE, Zoom().few_values)
+                self.zoom = Zoom(few_values=few)
             answered(self.source, {node.place: self._look(node) for node in some}, self.splits)
 
     def _groups(self, nodes: Sequence[_SourceNode]) -> Iterator[list[_SourceNode]]:
@@ -365,7 +374,7 @@ class _SourceGrowth:
         bins = rows = 0
         for node in nodes:
             fetched = node.rows <= self.few_rows
-            more = (0, node.rows) if fetched else (each, 0)
+            more = (0, node.rows) if fetched else (0 if self._is_deep(node) else each, 0)
             bins, rows = bins + more[0], rows + more[1]
             if group and (bins > self.at_once.bins or rows > self.at_once.rows):
                 yield group
@@ -394,9 +403,14 @@ class _SourceGrowth:
                 depth=node.depth + 1,
                 key=child_key(node.key, side) if self.method is not None else 0,
                 parent=number,
+                columns=_narrowed(node.columns, split, side),
             )
             for side, (start, end) in enumerate([(node.start, middle), (middle, node.end)])
         ]
+
+    def _is_deep(self, node: _SourceNode) -> bool:
+        """Say whether a node is a leaf because of its depth."""
+        return self.rules.max_depth is not None and node.depth >= self.rules.max_depth
 
     def _graft(self, node: _SourceNode, records: Records, blocks: list[Block]) -> None:
         """Take over the nodes that were grown from fetched rows."""
@@ -438,15 +452,15 @@ class _SourceGrowth:
                 node.depth,
             )
             return
-        sums, columns = yield [NodeSums(), LineRanges(self.axes)]
+        sums, columns, bins = yield from self._look_at_axes(node)
         judge = NodeJudge(
             self.outline, sums, self.criterion, self.rules, self.zoom, self.most_bins
         )
-        node.counts = judge.counts
+        node.counts, node.columns = judge.counts, columns
         target = self.outline.target_rows
         if leaf_without_search(self.rules, target, judge.counts, judge.n_rows, node.depth):
             return
-        split = yield from self._best_split(judge, columns)
+        split = yield from self._best_split(judge, columns, bins)
         if split is None:
             return
         assert self.whole.total_weight is not None
@@ -457,11 +471,41 @@ class _SourceGrowth:
         split.axis_gain = share * split.axis_goodness
         node.split = split
 
-    def _best_split(self, judge: NodeJudge, columns: FloatArray) -> Search[Split | None]:
+    def _look_at_axes(
+        self, node: _SourceNode
+    ) -> Search[tuple[Int64Array, FloatArray, tuple[Int64Array, FloatArray] | None]]:
+        """Find out a node's sums and how far columns reach; with a first histogram of them."""
+        if node.sums is not None and node.columns is not None:
+            return node.sums, node.columns, None
+        if self._is_deep(node):
+            (sums,) = yield [NodeSums()]
+            return sums, np.empty((0, 3)), None
+        look = None
+        if node.columns is not None and self.proposals.axis_parallel:
+            low, high = (np.ascontiguousarray(end) for end in node.columns.T[:2])
+            look = first_look(self.axes, low, high, node.rows, self.zoom, self.most_bins)
+        if look is None:
+            sums, columns = yield [NodeSums(), LineRanges(self.axes)]
+            return sums, columns, None
+        sums, (bins, ends) = yield [NodeSums(), look]
+        columns = reach_of(ends, np.zeros(len(ends)))
+        columns[:, 2] = np.abs(columns[:, :2]).max(axis=1)
+        return sums, columns, (bins, ends)
+
+    def _best_split(
+        self,
+        judge: NodeJudge,
+        columns: FloatArray,
+        bins: tuple[Int64Array, FloatArray] | None,
+    ) -> Search[Split | None]:
         """The best split; without any gain in sight, the first cut if the rules want one."""
         with_axes = self.proposals.axis_parallel
         axes = judge.whole(self.axes, columns, np.zeros(len(self.axes)))
-        looking = judge.best(self.axes, axes if with_axes else axes.take(slice(0)))
+        if bins is None:
+            looking = judge.best(self.axes, axes if with_axes else axes.take(slice(0)))
+        else:
+            cut, todo = judge.choose(axes, *(one[axes.line] for one in bins), LineCut())
+            looking = judge.closer(self.axes, todo, cut)
         oblique = self._oblique(judge, columns)
         if oblique is None:
             axis, found = (yield from looking), None
@@ -499,3 +543,12 @@ class _SourceGrowth:
         if self.proposals.axis_parallel:
             split.axis_goodness = axis.score
         return split
+
+
+def _narrowed(columns: FloatArray | None, split: Split, side: int) -> FloatArray | None:
+    """Return how far columns reach at most on one side of a split."""
+    if columns is None or split.column < 0:
+        return columns
+    columns = columns.copy()
+    columns[split.column, 1 - side] = split.threshold
+    return columns

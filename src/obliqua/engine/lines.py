@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.engine.moments import ClassSums
 
 __all__ = ["Lines"]
 
 TIE = 2.0**-50  # per term, as in the compiled search
+SPREAD = 4.0  # standard deviations
 MIRRORED = 4  # as many terms more for what it takes to reflect a row, as there
 
 
@@ -77,6 +79,27 @@ class Lines(NamedTuple):
     def canonical(self) -> bool:
         """Whether values along all lines are canonical."""
         return bool((self.own < 0).all())
+
+    def about(self, columns: FloatArray, sums: ClassSums) -> tuple[FloatArray, FloatArray]:
+        """Return about where values lie along each line: most of them between these two.
+
+        `columns` is what `LineRanges` says of the features, `sums` are those of all rows.
+        """
+        normals = np.zeros((len(self), len(columns)))
+        for k in range(len(self)):
+            terms = slice(self.begin[k], self.end[k])
+            normals[k, self.idx[terms]] = self.factor[k] * self.coef[terms] * self.scale[terms]
+            if self.own[k] >= 0:
+                normals[k, self.own[k]] += self.own_scale[k]
+        with np.errstate(all="ignore"):  # what is not finite is no help, and does no harm
+            mean, covariance = sums.about()
+            centre = normals @ mean
+            width = SPREAD * np.sqrt(((normals @ covariance) * normals).sum(axis=1))
+            ends = normals[:, :, None] * columns[:, :2]
+            low, high = ends.min(axis=2).sum(axis=1), ends.max(axis=2).sum(axis=1)
+            most = np.fmax(low, centre - width), np.fmin(high, centre + width)
+        some = most[0] < most[1]
+        return np.where(some, most[0], low), np.where(some, most[1], high)
 
     def tolerance(self, reach: FloatArray, columns: FloatArray) -> FloatArray:
         """Return up to what difference values along each line are equal.

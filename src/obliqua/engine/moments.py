@@ -191,6 +191,26 @@ class ClassSums:
         matrix[columns, rows] = matrix[rows, columns]
         return matrix * 2.0**self.grid.weight_shift
 
+    def about(self) -> tuple[FloatArray, FloatArray]:
+        """Return about the mean and the covariance of all rows, rounded on the way.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_features,)
+            In original units.
+        covariance : ndarray of shape (n_features, n_features)
+            Likewise.
+        """
+        p = self.first.shape[1]
+        unit = np.ldexp(1.0, self.grid.exponent - VALUE_BITS)
+        weight = float(self.weights.sum())
+        mean = self.first.astype(np.float64).sum(axis=0) / weight
+        products = np.ldexp(self.high.astype(np.float64), PIECE_BITS) + self.low
+        matrix = np.zeros((p, p))
+        rows, columns = np.tril_indices(p)
+        matrix[rows, columns] = matrix[columns, rows] = products.sum(axis=0) / weight
+        return self.grid.shift + mean * unit, (matrix - np.outer(mean, mean)) * np.outer(unit, unit)
+
 
 def class_sums(problem: Problem, rows: Int32Array, grid: FixedPoint) -> ClassSums:
     """Sum the rows of a node, or of a part of it, class by class.

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.engine.compiled import CompiledMethod
 from obliqua.engine.lines import Lines
-from obliqua.engine.moments import FixedPoint
-from obliqua.engine.passes import LineCut, NodeJudge, Search, together
-from obliqua.engine.questions import Intervals, LineRanges, ScatterSums, SumsRight
+from obliqua.engine.moments import ClassSums, FixedPoint
+from obliqua.engine.passes import LineCut, NodeJudge, Search, reach_of, together
+from obliqua.engine.questions import Intervals, LineRanges, LineSizes, ScatterSums, SumsRight
 
 __all__ = ["ObliqueCut", "ObliqueSearch"]
 
 STARTS, STEPS = 3, 4  # of superclasses, as in the compiled side
+CONFIRMED = 8  # directions that are confirmed before it is known which is the best
+
+Bins: TypeAlias = tuple[Int64Array, FloatArray]  # of a first look: sums and ends
 
 
 class ObliqueCut(NamedTuple):
@@ -71,6 +74,8 @@ class ObliqueSearch:
         self._lines = Lines.of_planes([])
         self._numbers: list[int] = []
         self._everything: Intervals | None = None
+        self._bins: Bins | None = None
+        self._sums: ClassSums | None = None
 
     @property
     def is_small(self) -> bool:
@@ -98,8 +103,8 @@ class ObliqueSearch:
                 if len(normal[0]) >= 2:  # else it is searched with the axes
                     several.append(Lines.of_planes([normal]))
                     self._numbers.append(first + j)
-        self._lines = Lines.joined(several)
-        self._everything = yield from self._reach(self._lines)
+        self._lines, self._sums = Lines.joined(several), sums
+        self._everything, self._bins = yield from self._look(self._lines)
 
     def best(self, axis: LineCut) -> Search[ObliqueCut | None]:
         """Find the best cut, if it is better than the best axis-parallel one.
@@ -117,20 +122,44 @@ class ObliqueSearch:
         assert self._everything is not None
         bar = LineCut(score=self._method.axis_bias * axis.score)
         if getattr(self._finder, "leading", False):
-            found = yield from self._two_rounds(axis)
+            found, confirmed = (yield from self._two_rounds(axis)), {}
         else:
-            cut = yield from self._judge.best(self._lines, self._everything, bar)
-            found = self._found(cut)
+            found, confirmed = yield from self._best_of_all(bar)
         if found is None or not found.cut.score > bar.score:
             return None
         if found.line.canonical:
             return found
-        # The winner among reflected rows must keep its promise.
-        lines = Lines.of_planes([self._finder.normal_of(found.number)])
+        if found.number not in confirmed:
+            confirmed[found.number] = yield from self._confirm(found.number, bar)
+        return confirmed[found.number]
+
+    def _best_of_all(
+        self, bar: LineCut
+    ) -> Search[tuple[ObliqueCut | None, dict[int, ObliqueCut | None]]]:
+        """Find the best cut along all lines; and what some along reflected rows are confirmed as.
+
+        After a first look few lines are left, so that all of them can be confirmed meanwhile.
+        """
+        assert self._everything is not None
+        if self._bins is None:
+            cut = yield from self._judge.best(self._lines, self._everything, bar)
+            return self._found(cut), {}
+        cut, todo = self._judge.choose(self._everything, *self._bins, bar)
+        left = sorted({cut.line, *todo.line.tolist()} - {-1}, key=lambda k: k != cut.line)
+        numbers = [self._numbers[k] for k in left if self._lines.own[k] >= 0][:CONFIRMED]
+        cut, *confirmed = yield from together(
+            self._judge.closer(self._lines, todo, cut),
+            *(self._confirm(number, bar) for number in numbers),
+        )
+        return self._found(cut), dict(zip(numbers, confirmed, strict=True))
+
+    def _confirm(self, number: int, bar: LineCut) -> Search[ObliqueCut | None]:
+        """Let a winner among reflected rows keep its promise."""
+        lines = Lines.of_planes([self._finder.normal_of(number)])
         if lines.end[0] < 2:
             return None
         cut = yield from self._along(lines, bar)
-        return None if cut.line < 0 else ObliqueCut(cut, found.number, lines)
+        return None if cut.line < 0 else ObliqueCut(cut, number, lines)
 
     def first(self) -> Search[ObliqueCut | None]:
         """Find the first cut without gain."""
@@ -142,14 +171,30 @@ class ObliqueSearch:
             return None
         return ObliqueCut(cut, self._numbers[cut.line], self._lines.one(cut.line))
 
-    def _reach(self, lines: Lines) -> Search[Intervals]:
-        """Find out how far values reach along lines."""
-        (reach,) = yield [LineRanges(lines)]
-        return self._judge.whole(lines, reach, lines.tolerance(reach, self._columns))
+    def _look(self, lines: Lines) -> Search[tuple[Intervals, Bins | None]]:
+        """Find out how far values reach along lines; with a first histogram, if one will do."""
+        assert self._sums is not None
+        look = self._judge.first_look(lines, *lines.about(self._columns, self._sums))
+        if look is None:
+            (reach,) = yield [LineRanges(lines)]
+            return self._judge.whole(lines, reach, lines.tolerance(reach, self._columns)), None
+        (bins, ends), sizes = yield [look, LineSizes(lines)]
+        reach = reach_of(ends, sizes)
+        everything = self._judge.whole(lines, reach, lines.tolerance(reach, self._columns))
+        return everything, (bins[everything.line], ends[everything.line])
 
     def _along(self, lines: Lines, bar: LineCut) -> Search[LineCut]:
-        everything = yield from self._reach(lines)
-        return (yield from self._judge.best(lines, everything, bar))
+        everything, bins = yield from self._look(lines)
+        return (yield from self._best_after_look(lines, everything, bins, bar))
+
+    def _best_after_look(
+        self, lines: Lines, everything: Intervals, bins: Bins | None, bar: LineCut
+    ) -> Search[LineCut]:
+        """Find the best cut along lines, after a first look if there was one."""
+        if bins is None:
+            return (yield from self._judge.best(lines, everything, bar))
+        cut, todo = self._judge.choose(everything, *bins, bar)
+        return (yield from self._judge.closer(lines, todo, cut))
 
     # -- superclasses -----------------------------------------------------------------------
 
@@ -157,13 +202,16 @@ class ObliqueSearch:
         """Find the best cut among all directions and the superclasses that start from them."""
         assert self._everything is not None
         starts: list[ObliqueCut] = []
-        todo = self._everything
+        todo, bins = self._everything, self._bins
         while len(starts) < STARTS:
-            found = self._found((yield from self._judge.best(self._lines, todo)))
+            cut = yield from self._best_after_look(self._lines, todo, bins, LineCut())
+            found = self._found(cut)
             if found is None:
                 break
             starts.append(found)
-            todo = todo.take(todo.line != found.cut.line)
+            other = todo.line != cut.line
+            todo = todo.take(other)
+            bins = None if bins is None else (bins[0][other], bins[1][other])
         every = starts[:1]
         if axis.line >= 0:
             column = np.array([axis.line], np.int32), np.ones(1)

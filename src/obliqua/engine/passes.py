@@ -30,7 +30,16 @@ from obliqua.engine.lines import Lines
 from obliqua.engine.questions import Intervals, LineHistogram, LineValues
 from obliqua.engine.rules import Rules
 
-__all__ = ["LineCut", "NodeJudge", "Search", "Zoom", "answered", "together"]
+__all__ = [
+    "LineCut",
+    "NodeJudge",
+    "Search",
+    "Zoom",
+    "answered",
+    "first_look",
+    "reach_of",
+    "together",
+]
 
 T = TypeVar("T")
 Search: TypeAlias = Generator[list[RowQuestion], list[Any], T]
@@ -162,22 +171,37 @@ class NodeJudge:
         generator
             The search.
         """
-        zoom, best = self._zoom, bar
-        at_once = max(self._most_bins // min(zoom.n_bins, LEAST_BINS), 1)
+        best = bar
+        at_once = _lines_at_once(self._zoom, self._most_bins)
         for first in range(0, len(everything), at_once):
             todo = everything.take(slice(first, first + at_once))
-            looks = 0
-            while todo.rows.sum() > zoom.few_values and looks <= self._most:
-                enough = min(self._most_bins // len(todo), int(todo.rows.max()) // ROWS_PER_BIN)
-                n_bins = min(zoom.n_bins, max(enough, 2))
-                ((bins, ends),) = yield [LineHistogram(lines, todo.place, n_bins)]
-                cut, interval, place = self._judge.choose(
-                    bins, ends, todo.line, todo.before, todo.tolerance, best
-                )
-                best, todo = LineCut(*cut), _closer(todo, bins, ends, interval, place)
-                looks += 1
-            best = yield from self._finish(lines, todo, best)
+            best = yield from self.closer(lines, todo, best, 0)
         return best
+
+    def closer(
+        self, lines: Lines, todo: Intervals, best: LineCut, looks: int = 1
+    ) -> Search[LineCut]:
+        """Look closer at intervals, until so few values are left that they can be collected."""
+        zoom = self._zoom
+        while todo.rows.sum() > zoom.few_values and looks <= self._most:
+            n_bins = _bins_of_each(len(todo), int(todo.rows.max()), zoom, self._most_bins)
+            ((bins, ends),) = yield [LineHistogram(lines, todo.place, n_bins)]
+            best, todo = self.choose(todo, bins, ends, best)
+            looks += 1
+        return (yield from self._finish(lines, todo, best))
+
+    def choose(
+        self, todo: Intervals, bins: Int64Array, ends: FloatArray, best: LineCut
+    ) -> tuple[LineCut, Intervals]:
+        """Return the best cut at the edges of bins, and the bins that may hide a better one."""
+        cut, interval, place = self._judge.choose(
+            bins, ends, todo.line, todo.before, todo.tolerance, best
+        )
+        return LineCut(*cut), _closer(todo, bins, ends, interval, place)
+
+    def first_look(self, lines: Lines, low: FloatArray, high: FloatArray) -> LineHistogram | None:
+        """Return what `first_look` does, for the rows of this node."""
+        return first_look(lines, low, high, self.n_rows, self._zoom, self._most_bins)
 
     def first(self, lines: Lines, everything: Intervals) -> Search[LineCut]:
         """Find the first cut without gain, if none has any.
@@ -203,6 +227,36 @@ class NodeJudge:
             )
             best = LineCut(*cut)
         return best
+
+
+def _lines_at_once(zoom: Zoom, most_bins: int) -> int:
+    """Return along how many lines one question may look."""
+    return max(most_bins // min(zoom.n_bins, LEAST_BINS), 1)
+
+
+def _bins_of_each(n_intervals: int, n_rows: int, zoom: Zoom, most_bins: int) -> int:
+    """Return into how many bins each interval is divided."""
+    return min(zoom.n_bins, max(min(most_bins // n_intervals, n_rows // ROWS_PER_BIN), 2))
+
+
+def first_look(
+    lines: Lines, low: FloatArray, high: FloatArray, n_rows: int, zoom: Zoom, most_bins: int
+) -> LineHistogram | None:
+    """Return a histogram of all values along lines, of which it is known about where they lie.
+
+    The ends of its bins tell how far values reach, so that nobody need ask before. None if lines
+    are too many for one question, or rows so few that their values are collected at once.
+    """
+    n = len(lines)
+    if not 0 < n <= _lines_at_once(zoom, most_bins) or n * n_rows <= zoom.few_values:
+        return None
+    n_bins = _bins_of_each(n, n_rows, zoom, most_bins)
+    return LineHistogram(lines, (np.arange(n), low, high), n_bins, open=True)
+
+
+def reach_of(ends: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return what `LineRanges` says, from the ends of bins and what `LineSizes` says."""
+    return np.column_stack([ends[..., 0].min(axis=1), ends[..., 1].max(axis=1), sizes])
 
 
 def _closer(
