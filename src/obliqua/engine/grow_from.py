@@ -487,10 +487,8 @@ class _SourceGrowth:
         if look is None:
             sums, columns = yield [NodeSums(), LineRanges(self.axes)]
             return sums, columns, None
-        sums, (bins, ends) = yield [NodeSums(), look]
-        columns = reach_of(ends, np.zeros(len(ends)))
-        columns[:, 2] = np.abs(columns[:, :2]).max(axis=1)
-        return sums, columns, (bins, ends)
+        sums, (bins, ends, sizes) = yield [NodeSums(), look]
+        return sums, reach_of(ends, sizes), (bins, ends)
 
     def _best_split(
         self,

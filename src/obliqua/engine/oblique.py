@@ -8,7 +8,7 @@ second one, superclass by superclass (see `obliqua._core.methods.discriminants`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -19,7 +19,7 @@ from obliqua.engine.compiled import CompiledMethod
 from obliqua.engine.lines import Lines
 from obliqua.engine.moments import ClassSums, FixedPoint
 from obliqua.engine.passes import LineCut, NodeJudge, Search, reach_of, together
-from obliqua.engine.questions import Intervals, LineRanges, LineSizes, ScatterSums, SumsRight
+from obliqua.engine.questions import Intervals, LineRanges, ScatterSums, SumsRight
 
 __all__ = ["ObliqueCut", "ObliqueSearch"]
 
@@ -130,7 +130,7 @@ class ObliqueSearch:
         if found.line.canonical:
             return found
         if found.number not in confirmed:
-            confirmed[found.number] = yield from self._confirm(found.number, bar)
+            confirmed = yield from self._confirm([found.number], bar)
         return confirmed[found.number]
 
     def _best_of_all(
@@ -138,7 +138,7 @@ class ObliqueSearch:
     ) -> Search[tuple[ObliqueCut | None, dict[int, ObliqueCut | None]]]:
         """Find the best cut along all lines; and what some along reflected rows are confirmed as.
 
-        After a first look few lines are left, so that all of them can be confirmed meanwhile.
+        After a first look few lines are left, so that they can be confirmed meanwhile.
         """
         assert self._everything is not None
         if self._bins is None:
@@ -147,19 +147,37 @@ class ObliqueSearch:
         cut, todo = self._judge.choose(self._everything, *self._bins, bar)
         left = sorted({cut.line, *todo.line.tolist()} - {-1}, key=lambda k: k != cut.line)
         numbers = [self._numbers[k] for k in left if self._lines.own[k] >= 0][:CONFIRMED]
-        cut, *confirmed = yield from together(
-            self._judge.closer(self._lines, todo, cut),
-            *(self._confirm(number, bar) for number in numbers),
-        )
-        return self._found(cut), dict(zip(numbers, confirmed, strict=True))
+        known: list[int] = []
 
-    def _confirm(self, number: int, bar: LineCut) -> Search[ObliqueCut | None]:
-        """Let a winner among reflected rows keep its promise."""
-        lines = Lines.of_planes([self._finder.normal_of(number)])
-        if lines.end[0] < 2:
-            return None
-        cut = yield from self._along(lines, bar)
-        return None if cut.line < 0 else ObliqueCut(cut, number, lines)
+        def closer() -> Search[ObliqueCut | None]:
+            found = self._found((yield from self._judge.closer(self._lines, todo, cut)))
+            known.append(-1 if found is None else found.number)
+            return found
+
+        return tuple((yield from together(closer(), self._confirm(numbers, bar, known))))
+
+    def _confirm(
+        self, numbers: Sequence[int], bar: LineCut, known: Sequence[int] = ()
+    ) -> Search[dict[int, ObliqueCut | None]]:
+        """Let winners among reflected rows keep their promise: the `known` one, if there is one."""
+        found: dict[int, ObliqueCut | None] = dict.fromkeys(numbers)
+        planes = {number: self._finder.normal_of(number) for number in numbers}
+        numbers = [number for number in numbers if len(planes[number][0]) >= 2]
+        lines = Lines.of_planes([planes[number] for number in numbers])
+        if not numbers:
+            return found
+        everything, bins = yield from self._look(lines)
+        searches = {}
+        for k in everything.line.tolist():
+            if not known or numbers[k] in known:
+                mine = everything.line == k
+                some = None if bins is None else (bins[0][mine], bins[1][mine])
+                searches[k] = self._best_after_look(lines, everything.take(mine), some, bar)
+        cuts = yield from together(*searches.values())
+        for k, cut in zip(searches, cuts, strict=True):
+            if cut.line >= 0:
+                found[numbers[k]] = ObliqueCut(cut, numbers[k], lines.one(k))
+        return found
 
     def first(self) -> Search[ObliqueCut | None]:
         """Find the first cut without gain."""
@@ -178,7 +196,7 @@ class ObliqueSearch:
         if look is None:
             (reach,) = yield [LineRanges(lines)]
             return self._judge.whole(lines, reach, lines.tolerance(reach, self._columns)), None
-        (bins, ends), sizes = yield [look, LineSizes(lines)]
+        ((bins, ends, sizes),) = yield [look]
         reach = reach_of(ends, sizes)
         everything = self._judge.whole(lines, reach, lines.tolerance(reach, self._columns))
         return everything, (bins[everything.line], ends[everything.line])

@@ -27,7 +27,7 @@ from obliqua.data.problem import Problem
 from obliqua.data.row_source import RowQuestion, RowSource, Splits
 from obliqua.data.target import Numbers
 from obliqua.engine.lines import Lines
-from obliqua.engine.questions import Intervals, LineHistogram, LineValues
+from obliqua.engine.questions import Intervals, LineHistogram, LineValues, OpenHistogram
 from obliqua.engine.rules import Rules
 
 __all__ = [
@@ -199,7 +199,7 @@ class NodeJudge:
         )
         return LineCut(*cut), _closer(todo, bins, ends, interval, place)
 
-    def first_look(self, lines: Lines, low: FloatArray, high: FloatArray) -> LineHistogram | None:
+    def first_look(self, lines: Lines, low: FloatArray, high: FloatArray) -> OpenHistogram | None:
         """Return what `first_look` does, for the rows of this node."""
         return first_look(lines, low, high, self.n_rows, self._zoom, self._most_bins)
 
@@ -241,7 +241,7 @@ def _bins_of_each(n_intervals: int, n_rows: int, zoom: Zoom, most_bins: int) -> 
 
 def first_look(
     lines: Lines, low: FloatArray, high: FloatArray, n_rows: int, zoom: Zoom, most_bins: int
-) -> LineHistogram | None:
+) -> OpenHistogram | None:
     """Return a histogram of all values along lines, of which it is known about where they lie.
 
     The ends of its bins tell how far values reach, so that nobody need ask before. None if lines
@@ -251,11 +251,11 @@ def first_look(
     if not 0 < n <= _lines_at_once(zoom, most_bins) or n * n_rows <= zoom.few_values:
         return None
     n_bins = _bins_of_each(n, n_rows, zoom, most_bins)
-    return LineHistogram(lines, (np.arange(n), low, high), n_bins, open=True)
+    return OpenHistogram(lines, low, high, n_bins)
 
 
 def reach_of(ends: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Return what `LineRanges` says, from the ends of bins and what `LineSizes` says."""
+    """Return what `LineRanges` says, from what an `OpenHistogram` does."""
     return np.column_stack([ends[..., 0].min(axis=1), ends[..., 1].max(axis=1), sizes])
 
 

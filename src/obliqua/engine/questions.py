@@ -28,12 +28,12 @@ __all__ = [
     "Intervals",
     "LineHistogram",
     "LineRanges",
-    "LineSizes",
     "LineValues",
     "NodeRows",
     "NodeSums",
     "NumberBits",
     "NumberDigits",
+    "OpenHistogram",
     "ScatterSums",
     "SumsRight",
 ]
@@ -76,21 +76,6 @@ class LineRanges:
         every = np.stack(answers)
         low, high = every[..., 0].min(axis=0), every[..., 1:].max(axis=0)
         return np.column_stack([low, high])
-
-
-@dataclass(frozen=True, eq=False)
-class LineSizes:
-    """Along each line the largest sum of |terms| of a row."""
-
-    lines: Lines
-
-    def of(self, problem: Problem, rows: Int32Array) -> FloatArray:
-        """Return what some rows answer."""
-        return _looking(problem, rows, self.lines).sizes()
-
-    def joined(self, answers: Sequence[FloatArray]) -> FloatArray:
-        """Keep the largest."""
-        return np.asarray(np.max(answers, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,16 +122,11 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LineHistogram:
-    """Sums, and rows (last), in the bins of some intervals; and the values at the bins' ends.
-
-    Intervals that are `open`, one of a line at most, have what lies below and above them in their
-    first and last bins.
-    """
+    """Sums, and rows (last), in the bins of some intervals; and the values at the bins' ends."""
 
     lines: Lines
     intervals: tuple[Int64Array, FloatArray, FloatArray]
     n_bins: int
-    open: bool = False
 
     def of(self, problem: Problem, rows: Int32Array) -> tuple[Int64Array, FloatArray]:
         """Return what some rows answer."""
@@ -158,18 +138,59 @@ class LineHistogram:
     ) -> tuple[Int64Array, FloatArray]:
         """Return what was found, with what some more rows answer; it is changed in place."""
         if len(rows) and len(self.intervals[0]):
-            _looking(problem, rows, self.lines).histogram(*self.intervals, self.open, *found)
+            _looking(problem, rows, self.lines).histogram(*self.intervals, *found)
         return found
 
     def joined(
         self, answers: Sequence[tuple[Int64Array, FloatArray]]
     ) -> tuple[Int64Array, FloatArray]:
         """Add up, and keep the outermost ends."""
-        bins = reduce(np.add, [sums for sums, _ in answers])
-        ends = [ends for _, ends in answers]
-        low = reduce(np.minimum, [one[..., 0] for one in ends])
-        high = reduce(np.maximum, [one[..., 1] for one in ends])
-        return bins, np.stack([low, high], axis=-1)
+        bins, ends = zip(*answers, strict=True)
+        return reduce(np.add, bins), reduce(_outermost, ends)
+
+
+def _outermost(one: FloatArray, other: FloatArray) -> FloatArray:
+    ends = np.minimum(one, other)
+    np.maximum(one[..., 1], other[..., 1], out=ends[..., 1])
+    return ends
+
+
+@dataclass(frozen=True, eq=False)
+class OpenHistogram:
+    """The same of all values along lines, of which it is known about where they lie.
+
+    What lies below and above is in the outermost bins, so that the ends of bins tell how far values
+    reach. The third answer is the largest sum of |terms| of a row, for each line.
+    """
+
+    lines: Lines
+    low: FloatArray
+    high: FloatArray
+    n_bins: int
+
+    def of(self, problem: Problem, rows: Int32Array) -> tuple[Int64Array, FloatArray, FloatArray]:
+        """Return what some rows answer."""
+        n = len(self.lines)
+        found = *empty_bins(n, self.n_bins, len(problem.counts)), np.zeros(n)
+        return self.more(found, problem, rows)
+
+    def more(
+        self,
+        found: tuple[Int64Array, FloatArray, FloatArray],
+        problem: Problem,
+        rows: Int32Array,
+    ) -> tuple[Int64Array, FloatArray, FloatArray]:
+        """Return what was found, with what some more rows answer; it is changed in place."""
+        if len(rows):
+            _looking(problem, rows, self.lines).open_histogram(self.low, self.high, *found)
+        return found
+
+    def joined(
+        self, answers: Sequence[tuple[Int64Array, FloatArray, FloatArray]]
+    ) -> tuple[Int64Array, FloatArray, FloatArray]:
+        """Add up, and keep the outermost ends and the largest sums."""
+        bins, ends, sizes = zip(*answers, strict=True)
+        return reduce(np.add, bins), reduce(_outermost, ends), reduce(np.maximum, sizes)
 
 
 @dataclass(frozen=True, eq=False)

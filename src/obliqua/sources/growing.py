@@ -121,10 +121,10 @@ def survey_table(
     parts = [TablePart(k, piece, plan.batch_rows) for k, piece in enumerate(table.pieces)]
     recipe = survey(table, parts, learning, run)
     recipe = replace(recipe, outline=shaped(recipe.outline, recipe.classes))
-    left = plan.kept
+    left, row = plan.kept, plan.kept_row(recipe.outline.Z.dtype.itemsize)
     sources = []
     for part in parts:
-        size = recipe.rows.get(part.number, 0) * plan.row
+        size = recipe.rows.get(part.number, 0) * row
         keep = size <= left
         left -= size if keep else 0
         sources.append(PartRowsElsewhere(part, recipe, keep))

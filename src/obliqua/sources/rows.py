@@ -71,6 +71,10 @@ class MemoryPlan:
         """Bytes of a row, with what is learnt from it and its weight."""
         return 8 * self.n_features + 24
 
+    def kept_row(self, itemsize: int) -> int:
+        """Bytes of a row that stays in memory, encoded."""
+        return itemsize * self.n_features + 24
+
     @classmethod
     def of(cls, limit: int, n_threads: int, n_features: int) -> MemoryPlan:
         """Return the plan for a table whose readers need memory of their own."""

@@ -8,15 +8,21 @@ _Lines = tuple[
 
 class PartRows:
     def __init__(self, Z: Rows, rows: Int32Array, target: TargetRows, lines: _Lines) -> None: ...
-    def sizes(self) -> FloatArray: ...
     def ranges(self) -> FloatArray: ...
     def divided(self, threshold: float) -> tuple[Int32Array, Int32Array]: ...
+    def open_histogram(
+        self,
+        low: FloatArray,
+        high: FloatArray,
+        sums: Int64Array,
+        ends: FloatArray,
+        sizes: FloatArray,
+    ) -> None: ...
     def histogram(
         self,
         line: Int64Array,
         low: FloatArray,
         high: FloatArray,
-        open_: bool,
         sums: Int64Array,
         ends: FloatArray,
     ) -> None: ...

@@ -28,7 +28,7 @@ from obliqua._core.search.direction cimport (
 
 
 cdef enum:
-    BLOCK = 1024             # rows that are looked at together: their columns fit in a cache
+    BLOCK = 512              # rows that are looked at together: their columns fit in a cache
 
 
 cdef void gather(const real* data, const View* view, const i32* rows, i64 n, const i32* columns,
@@ -75,33 +75,44 @@ cdef void reflect(const double* x, const double* sums, i64 n, double scale, doub
         values[i] = scale * x[i] + factor * sums[i]
 
 
-cdef inline void fill_bins(const Target* target, const i32* rows, const i32* learnt,
-                           const double* values, i64 n, double low, double scale, i64 n_bins,
-                           i64* sums, double* ends) noexcept nogil:
-    """More rows in their bins: a function of the value that never decreases."""
-    cdef i64 i, b
-    cdef int n_sums = target.n_sums
-    cdef bint plain = target.n_numbers == 0 and target.weights == NULL
-    cdef double place, value, top = <double> n_bins
-    cdef i64* bin_
+cdef void find_bins(const double* values, i64 n, double low, double scale, i64 n_bins,
+                    i32* bins) noexcept nogil:
+    """The bin of each value: a function that never decreases. The outermost ones are open."""
+    cdef i64 i
+    cdef double place, top = <double> (n_bins - 1)
     for i in range(n):
-        value = values[i]
-        place = (value - low) * scale
-        b = 0
-        if not place < top:                  # the upper end, or a range that overflows
-            b = n_bins - 1
-        elif place > 0.0:
-            b = <i64> place
-        bin_ = sums + b * (n_sums + 1)
-        if plain:
+        place = (values[i] - low) * scale
+        place = place if place < top else top    # so is what overflows
+        place = place if place > 0.0 else 0.0
+        bins[i] = <i32> place
+
+
+cdef inline void widen(double* ends, double value) noexcept nogil:
+    if value < ends[0]:
+        ends[0] = value
+    if value > ends[1]:
+        ends[1] = value
+
+
+cdef void fill_bins(const Target* target, const i32* rows, const i32* learnt,
+                    const double* values, i64 n, const i32* bins, i64* sums,
+                    double* ends) noexcept nogil:
+    """More rows in their bins."""
+    cdef i64 i
+    cdef int n_sums = target.n_sums
+    cdef i64* bin_
+    if target.n_numbers == 0 and target.weights == NULL:
+        for i in range(n):
+            bin_ = sums + bins[i] * (n_sums + 1)
             bin_[learnt[i]] += 1
-        else:
-            add_row(target, rows[i], bin_)
+            bin_[n_sums] += 1
+            widen(ends + 2 * bins[i], values[i])
+        return
+    for i in range(n):
+        bin_ = sums + bins[i] * (n_sums + 1)
+        add_row(target, rows[i], bin_)
         bin_[n_sums] += 1
-        if value < ends[2 * b]:
-            ends[2 * b] = value
-        if value > ends[2 * b + 1]:
-            ends[2 * b + 1] = value
+        widen(ends + 2 * bins[i], values[i])
 
 
 cdef struct Found:
@@ -170,6 +181,7 @@ cdef class PartRows:
     cdef double* reflected
     cdef double* values      # of the line that was looked along last: one of the two above
     cdef i32* learnt         # the classes of the block's rows
+    cdef i32* bins           # that their values are in
     cdef i64 first           # where the terms of `sums` begin; -1: none were added yet
     cdef i64 last
 
@@ -184,11 +196,12 @@ cdef class PartRows:
         self.place = <i32*> malloc(max(self.view.n_cols, 1) * sizeof(i32))
         self.columns = <i32*> malloc(max(self.view.n_cols, 1) * sizeof(i32))
         self.sums = <double*> malloc(2 * BLOCK * sizeof(double))
-        self.learnt = <i32*> malloc(BLOCK * sizeof(i32))
+        self.learnt = <i32*> malloc(2 * BLOCK * sizeof(i32))
         if (self.place == NULL or self.columns == NULL or self.sums == NULL
                 or self.learnt == NULL):
             raise MemoryError("no room to look along a line")
         self.reflected = self.sums + BLOCK
+        self.bins = self.learnt + BLOCK
         for k in range(self.view.n_cols):
             self.place[k] = -1
 
@@ -260,50 +273,25 @@ cdef class PartRows:
             reflect(self.column(self.own[line]), self.sums, self.n, self.own_scale[line],
                     self.factor[line], self.reflected)
 
-    def sizes(self):
-        """Per line: the largest sum of |terms|; infinity if one is not finite."""
-        cdef i64 d, i, k
-        cdef double largest
-        result = np.zeros(self.begin.shape[0])
-        cdef double[::1] out = result
+    def ranges(self):
+        """Per line: the smallest and the largest value, the largest sum of |terms|."""
+        cdef i64 d, i, m = self.begin.shape[0]
+        cdef double low, high
         cdef bint enough
+        result, sizes = np.empty((m, 3)), np.zeros(m)
+        cdef double[:, ::1] out = result
+        cdef double[::1] sizes_ = sizes
+        result[:, 0], result[:, 1] = np.inf, -np.inf
         with nogil:
             self.first = -1
-            for d in range(self.begin.shape[0]):
+            for d in range(m):
                 self.need(d)
             enough = self.ready()
             while enough and self.next_block():
-                for d in range(self.begin.shape[0]):
-                    if d > 0 and self.begin[d] == self.begin[d - 1] and (
-                            self.end[d] == self.end[d - 1]):
-                        out[d] = out[d - 1]
-                        continue
-                    memset(self.sums, 0, self.n * sizeof(double))
-                    for k in range(self.begin[d], self.end[d]):
-                        add_size(self.column(self.idx[k]), self.n, self.coef[k], self.scale[k],
-                                 self.sums)
-                    largest = out[d]
-                    for i in range(self.n):
-                        if not self.sums[i] <= largest:
-                            largest = self.sums[i]
-                    out[d] = largest if largest - largest == 0.0 else INFINITY
-        if not enough:
-            raise MemoryError("no room to look along a line")
-        return result
-
-    def ranges(self):
-        """Per line: the smallest and the largest value, the largest sum of |terms|."""
-        cdef i64 d, i
-        cdef double low, high
-        result = np.empty((self.begin.shape[0], 3))
-        cdef double[:, ::1] out = result
-        result[:, 0], result[:, 1], result[:, 2] = np.inf, -np.inf, self.sizes()
-        with nogil:
-            self.at = -BLOCK
-            while self.next_block():
-                for d in range(self.begin.shape[0]):
+                for d in range(m):
                     if self.begin[d] == self.end[d]:
                         continue
+                    self.measure(d, &sizes_[0])
                     self.look(d)
                     low = out[d, 0]
                     high = out[d, 1]
@@ -312,6 +300,9 @@ cdef class PartRows:
                         high = self.values[i] if self.values[i] > high else high
                     out[d, 0] = low
                     out[d, 1] = high
+        if not enough:
+            raise MemoryError("no room to look along a line")
+        result[:, 2] = sizes
         return result
 
     def divided(self, double threshold):
@@ -335,12 +326,51 @@ cdef class PartRows:
             raise MemoryError("no room to look along a line")
         return left[:n_left].copy(), rest[:n_right].copy()
 
+    def open_histogram(self, const double[::1] low, const double[::1] high,
+                       i64[:, :, ::1] sums, double[:, :, ::1] ends, double[::1] sizes):
+        """Adds to sums (and rows, last) per bin of each line, and to values at bins' ends.
+
+        What lies below and above is in the outermost bins. And to the largest sums of |terms|.
+        """
+        cdef i64 d, m = self.begin.shape[0], n_bins = sums.shape[1]
+        cdef bint enough
+        with nogil:
+            self.first = -1
+            for d in range(m):
+                self.need(d)
+            enough = self.ready()
+            while enough and self.next_block():
+                for d in range(m):
+                    self.measure(d, &sizes[0])
+                    self.look(d)
+                    find_bins(self.values, self.n, low[d], bin_scale(low[d], high[d], n_bins),
+                              n_bins, self.bins)
+                    fill_bins(self.target, &self.rows[self.at], self.learnt, self.values, self.n,
+                              self.bins, &sums[d, 0, 0], &ends[d, 0, 0])
+        if not enough:
+            raise MemoryError("no room to look along a line")
+
+    cdef void measure(self, i64 line, double* sizes) noexcept nogil:
+        """The largest sum of |terms| of a line so far; infinity if one is not finite."""
+        cdef i64 i, k
+        cdef double largest = sizes[line]
+        if line > 0 and (self.begin[line] == self.begin[line - 1]
+                         and self.end[line] == self.end[line - 1]):
+            sizes[line] = sizes[line - 1]
+            return
+        memset(self.reflected, 0, self.n * sizeof(double))
+        for k in range(self.begin[line], self.end[line]):
+            add_size(self.column(self.idx[k]), self.n, self.coef[k], self.scale[k],
+                     self.reflected)
+        for i in range(self.n):
+            largest = largest if self.reflected[i] <= largest else self.reflected[i]
+        sizes[line] = largest if largest - largest == 0.0 else INFINITY
+
     def histogram(self, const i64[::1] line, const double[::1] low, const double[::1] high,
-                  bint open_, i64[:, :, ::1] sums, double[:, :, ::1] ends):
+                  i64[:, :, ::1] sums, double[:, :, ::1] ends):
         """Adds to sums (and rows, last) per bin of some intervals, and to values at bins' ends.
 
-        Intervals of a line stand next to each other, in ascending order, and do not overlap. Open
-        ones, one of a line, have what lies below and above in their outermost bins.
+        Intervals of a line stand next to each other, in ascending order, and do not overlap.
         """
         cdef i64 first, last, i, j, m = line.shape[0], n_bins = sums.shape[1]
         cdef double[::1] scale = np.empty(m)
@@ -357,18 +387,13 @@ cdef class PartRows:
                 while first < m:
                     last = end_of_line(line, first)
                     self.look(line[first])
-                    if open_:
-                        fill_bins(self.target, &self.rows[self.at], self.learnt, self.values,
-                                  self.n, low[first], scale[first], n_bins, &sums[first, 0, 0],
-                                  &ends[first, 0, 0])
-                    else:
-                        for i in range(self.n):
-                            value = self.values[i]
-                            j = interval_of(value, &low[0], first, last)
-                            if value >= low[j] and value <= high[j]:
-                                fill_bins(self.target, &self.rows[self.at + i], self.learnt + i,
-                                          &value, 1, low[j], scale[j], n_bins, &sums[j, 0, 0],
-                                          &ends[j, 0, 0])
+                    for i in range(self.n):
+                        value = self.values[i]
+                        j = interval_of(value, &low[0], first, last)
+                        if value >= low[j] and value <= high[j]:
+                            find_bins(&value, 1, low[j], scale[j], n_bins, self.bins)
+                            fill_bins(self.target, &self.rows[self.at + i], self.learnt + i,
+                                      &value, 1, self.bins, &sums[j, 0, 0], &ends[j, 0, 0])
                     first = last
         if not enough:
             raise MemoryError("no room to look along a line")
