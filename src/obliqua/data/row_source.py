@@ -21,6 +21,7 @@ from obliqua._typing import FloatArray, Int32Array
 from obliqua.data.problem import Problem
 
 __all__ = [
+    "AddingSource",
     "AddsInPlace",
     "Answers",
     "Hyperplane",
@@ -118,6 +119,29 @@ class RowSource(Protocol):
             What is asked about which node.
         splits : mapping of int to Hyperplane
             The splits of the nodes that are divided so far.
+
+        Returns
+        -------
+        dict of int to list
+            The answers.
+        """
+
+
+@runtime_checkable
+class AddingSource(RowSource, Protocol):
+    """Rows that can add their answers to those of others, where these stand."""
+
+    def add(self, answers: Answers, questions: Questions, splits: Splits) -> Answers:
+        """Return the answers of others together with those of these rows.
+
+        Parameters
+        ----------
+        answers : dict of int to list
+            What others have answered. It may be changed.
+        questions : mapping of int to sequence of RowQuestion
+            What is asked about which node.
+        splits : mapping of int to Hyperplane
+            The splits so far.
 
         Returns
         -------

@@ -63,7 +63,7 @@ __all__ = ["AtOnce", "check_sums_are_enough", "grow_from"]
 
 ROOT = 1
 FEW_ROWS = 1 << 16
-BINS_OF_VALUE = 4  # so many bins less, for each value that may be collected
+BINS_OF_VALUE = 2  # so many bins less, for each value that may be collected
 MOST_ROWS = 2**31 - 1  # as a tree counts them
 
 

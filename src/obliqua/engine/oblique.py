@@ -24,7 +24,7 @@ from obliqua.engine.questions import Intervals, LineRanges, ScatterSums, SumsRig
 __all__ = ["ObliqueCut", "ObliqueSearch"]
 
 STARTS, STEPS = 3, 4  # of superclasses, as in the compiled side
-CONFIRMED = 8  # directions that are confirmed before it is known which is the best
+CONFIRMED = 4  # directions that are confirmed before it is known which is the best
 
 Bins: TypeAlias = tuple[Int64Array, FloatArray]  # of a first look: sums and ends
 

@@ -16,7 +16,14 @@ import numpy as np
 from obliqua._core.search.part_rows import PartRows
 from obliqua._typing import AnyArray, Int32Array
 from obliqua.data.problem import Problem
-from obliqua.data.row_source import AddsInPlace, Answers, Questions, RowSource, Splits
+from obliqua.data.row_source import (
+    AddingSource,
+    AddsInPlace,
+    Answers,
+    Questions,
+    RowSource,
+    Splits,
+)
 from obliqua.engine.lines import Lines
 
 __all__ = ["NodesOfRows", "OnePass", "RowsInMemory", "RowsInParts"]
@@ -176,6 +183,25 @@ class OnePass:
     def __call__(self, part: RowSource) -> Answers:
         """Return what a part answers."""
         return part.ask(self.questions, self.splits)
+
+    def more(self, answers: Answers, part: RowSource) -> Answers:
+        """Return answers together with those of one more part.
+
+        Parameters
+        ----------
+        answers : dict of int to list
+            What others have answered. It may be changed.
+        part : RowSource
+            The part.
+
+        Returns
+        -------
+        dict of int to list
+            What they answer together.
+        """
+        if isinstance(part, AddingSource):
+            return part.add(answers, self.questions, self.splits)
+        return self.joined([answers, self(part)])
 
     def joined(self, answers: Sequence[Answers]) -> Answers:
         """Join the answers of some parts; some may be joined before all are there.

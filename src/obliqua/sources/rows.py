@@ -134,7 +134,7 @@ class PartRowsElsewhere:
         self.division = division
         self.held = held
         self.remember = True
-        self._kept: list[RowsInMemory] | None = None
+        self._kept: RowsInMemory | None = None
         self._known: dict[tuple[int, int], NodesOfRows] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -197,17 +197,37 @@ class PartRowsElsewhere:
         dict of int to list
             The answers.
         """
-        kept: list[RowsInMemory] = []
-        answers: Answers | None = None
-        for rows in self._kept or self._read():
+        return self._answers(None, questions, splits)
+
+    def add(self, answers: Answers, questions: Questions, splits: Splits) -> Answers:
+        """Return the answers of others together with those of these rows.
+
+        Parameters
+        ----------
+        answers : dict of int to list
+            What others have answered. It may be changed.
+        questions : mapping of int to sequence of RowQuestion
+            What is asked about which node.
+        splits : mapping of int to Hyperplane
+            The splits so far.
+
+        Returns
+        -------
+        dict of int to list
+            The answers.
+        """
+        return self._answers(answers, questions, splits)
+
+    def _answers(self, answers: Answers | None, questions: Questions, splits: Splits) -> Answers:
+        """Add answers to those of others, if there are any."""
+        if self.keep and self._kept is None:
+            problems = list(self.problems()) or [self.outline]
+            self._kept = RowsInMemory(problems[0] if len(problems) == 1 else Problem.stack(problems))
+        for rows in self._read() if self._kept is None else [self._kept]:
             if answers is None:
                 answers = rows.ask(questions, splits)
             else:
                 answers = rows.add(answers, questions, splits)
-            if self.keep:
-                kept.append(rows)
-        if self.keep:
-            self._kept = kept or [RowsInMemory(self.outline)]
         return RowsInMemory(self.outline).ask(questions, splits) if answers is None else answers
 
     def _read(self) -> Iterator[RowsInMemory]:
@@ -218,7 +238,7 @@ class PartRowsElsewhere:
             place = first, problem.n_rows  # batches may be others in another pass
             rows = RowsInMemory(problem, known.pop(place, None))
             yield rows
-            found = rows.known() if self.remember and not self.keep else None
+            found = rows.known() if self.remember else None
             if found is not None:
                 self._known[place] = found
             first += problem.n_rows

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 __all__ = ["PassRunner", "Threads", "check_stopped"]
 
@@ -46,6 +46,27 @@ class PartPass(Protocol):
         -------
         object
             What these pieces answer together.
+        """
+
+
+@runtime_checkable
+class PassThatAdds(PartPass, Protocol):
+    """A pass that can add the answer of a piece to those of others, where they stand."""
+
+    def more(self, answers: Any, part: Any) -> Any:
+        """Return answers together with that of one more piece.
+
+        Parameters
+        ----------
+        answers : object
+            What others have answered. It may be changed.
+        part : object
+            The piece.
+
+        Returns
+        -------
+        object
+            What they answer together.
         """
 
 
@@ -113,9 +134,12 @@ def _one_thread(one_pass: PartPass, parts: Iterator[Any]) -> list[Any]:
     """Pass over pieces until there are no more, joining answers on the way."""
     joined: list[Any] = []
     for part in parts:
-        joined.append(one_pass(part))
-        if len(joined) > 1:
-            joined = [one_pass.joined(joined)]
+        if not joined:
+            joined = [one_pass(part)]
+        elif isinstance(one_pass, PassThatAdds):
+            joined = [one_pass.more(joined[0], part)]
+        else:
+            joined = [one_pass.joined([joined[0], one_pass(part)])]
     return joined
 
 
