@@ -63,7 +63,6 @@ __all__ = ["AtOnce", "check_sums_are_enough", "grow_from"]
 
 ROOT = 1
 FEW_ROWS = 1 << 16
-BINS_OF_VALUE = 2  # so many bins less, for each value that may be collected
 MOST_ROWS = 2**31 - 1  # as a tree counts them
 
 
@@ -360,7 +359,7 @@ class _SourceGrowth:
             asked = sum(node.rows > self.few_rows for node in some)
             self.most_bins = max(self.at_once.bins // max(asked, 1), LEAST_BINS)
             if self.given_zoom is None:  # values take no more memory than bins would
-                few = max(self.most_bins // BINS_OF_VALUE, Zoom().few_values)
+                few = max(self.most_bins, Zoom().few_values)
                 self.zoom = Zoom(few_values=few)
             answered(self.source, {node.place: self._look(node) for node in some}, self.splits)
 

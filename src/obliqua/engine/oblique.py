@@ -172,7 +172,9 @@ class ObliqueSearch:
             if not known or numbers[k] in known:
                 mine = everything.line == k
                 some = None if bins is None else (bins[0][mine], bins[1][mine])
-                searches[k] = self._best_after_look(lines, everything.take(mine), some, bar)
+                searches[k] = self._best_after_look(
+                    lines, everything.take(mine), some, bar, len(numbers)
+                )
         cuts = yield from together(*searches.values())
         for k, cut in zip(searches, cuts, strict=True):
             if cut.line >= 0:
@@ -206,13 +208,18 @@ class ObliqueSearch:
         return (yield from self._best_after_look(lines, everything, bins, bar))
 
     def _best_after_look(
-        self, lines: Lines, everything: Intervals, bins: Bins | None, bar: LineCut
+        self,
+        lines: Lines,
+        everything: Intervals,
+        bins: Bins | None,
+        bar: LineCut,
+        searches: int = 1,
     ) -> Search[LineCut]:
         """Find the best cut along lines, after a first look if there was one."""
         if bins is None:
             return (yield from self._judge.best(lines, everything, bar))
         cut, todo = self._judge.choose(everything, *bins, bar)
-        return (yield from self._judge.closer(lines, todo, cut))
+        return (yield from self._judge.closer(lines, todo, cut, searches=searches))
 
     # -- superclasses -----------------------------------------------------------------------
 

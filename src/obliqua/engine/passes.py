@@ -49,6 +49,7 @@ MOST_BINS = 1 << 16  # in a question
 LEAST_BINS = 32  # of an interval, where many nodes share the bins of a pass
 MOST_VALUES = 1 << 18  # likewise
 ROWS_PER_BIN = 4
+FIRST_BINS = 4  # times as many in a first look, which has most to decide
 
 
 @dataclass(frozen=True)
@@ -179,12 +180,15 @@ class NodeJudge:
         return best
 
     def closer(
-        self, lines: Lines, todo: Intervals, best: LineCut, looks: int = 1
+        self, lines: Lines, todo: Intervals, best: LineCut, looks: int = 1, searches: int = 1
     ) -> Search[LineCut]:
-        """Look closer at intervals, until so few values are left that they can be collected."""
+        """Look closer at intervals, until so few values are left that they can be collected.
+
+        `searches` like this one go on at the same time.
+        """
         zoom = self._zoom
-        while todo.rows.sum() > zoom.few_values and looks <= self._most:
-            n_bins = _bins_of_each(len(todo), int(todo.rows.max()), zoom, self._most_bins)
+        while todo.rows.sum() > zoom.few_values // searches and looks <= self._most:
+            n_bins = _bins_of_each(len(todo), int(todo.rows.max()), zoom.n_bins, self._most_bins)
             ((bins, ends),) = yield [LineHistogram(lines, todo.place, n_bins)]
             best, todo = self.choose(todo, bins, ends, best)
             looks += 1
@@ -234,9 +238,9 @@ def _lines_at_once(zoom: Zoom, most_bins: int) -> int:
     return max(most_bins // min(zoom.n_bins, LEAST_BINS), 1)
 
 
-def _bins_of_each(n_intervals: int, n_rows: int, zoom: Zoom, most_bins: int) -> int:
+def _bins_of_each(n_intervals: int, n_rows: int, n_bins: int, most_bins: int) -> int:
     """Return into how many bins each interval is divided."""
-    return min(zoom.n_bins, max(min(most_bins // n_intervals, n_rows // ROWS_PER_BIN), 2))
+    return min(n_bins, max(min(most_bins // n_intervals, n_rows // ROWS_PER_BIN), 2))
 
 
 def first_look(
@@ -250,7 +254,7 @@ def first_look(
     n = len(lines)
     if not 0 < n <= _lines_at_once(zoom, most_bins) or n * n_rows <= zoom.few_values:
         return None
-    n_bins = _bins_of_each(n, n_rows, zoom, most_bins)
+    n_bins = _bins_of_each(n, n_rows, FIRST_BINS * zoom.n_bins, most_bins)
     return OpenHistogram(lines, low, high, n_bins)
 
 

@@ -38,7 +38,7 @@ from obliqua.tree.tree import Tree
 
 __all__ = ["RowsCounted", "SurveyedTable", "counted", "grown_and_pruned", "survey_table"]
 
-LEVEL_PASSES = 12  # that a level of a tree takes, about
+LEVEL_PASSES = 6  # that a level of a tree takes, about
 DEEP = 12  # levels: from here on there are too many nodes to ask about each
 
 
@@ -121,15 +121,16 @@ def survey_table(
     parts = [TablePart(k, piece, plan.batch_rows) for k, piece in enumerate(table.pieces)]
     recipe = survey(table, parts, learning, run)
     recipe = replace(recipe, outline=shaped(recipe.outline, recipe.classes))
-    left, row = plan.kept, plan.kept_row(recipe.outline.Z.dtype.itemsize)
+    outline = recipe.outline
+    plan = replace(plan, n_sums=len(outline.counts), itemsize=outline.Z.dtype.itemsize)
+    left = plan.kept
     sources = []
     for part in parts:
-        size = recipe.rows.get(part.number, 0) * row
+        size = recipe.rows.get(part.number, 0) * plan.row
         keep = size <= left
         left -= size if keep else 0
         sources.append(PartRowsElsewhere(part, recipe, keep))
-    n_sums = len(recipe.outline.counts)
-    return SurveyedTable(sources, recipe, replace(plan, n_sums=n_sums), run)
+    return SurveyedTable(sources, recipe, plan, run)
 
 
 def few_rows(plan: MemoryPlan, n_rows: int, max_depth: int | None) -> int:

@@ -59,21 +59,20 @@ class MemoryPlan:
         Columns of the table.
     n_sums : int, default=2
         Sums of a node.
+    itemsize : int, default=8
+        Bytes of a number.
     """
 
     limit: int
     n_threads: int
     n_features: int
     n_sums: int = 2
+    itemsize: int = 8
 
     @property
     def row(self) -> int:
         """Bytes of a row, with what is learnt from it and its weight."""
-        return 8 * self.n_features + 24
-
-    def kept_row(self, itemsize: int) -> int:
-        """Bytes of a row that stays in memory, encoded."""
-        return itemsize * self.n_features + 24
+        return self.itemsize * self.n_features + 24
 
     @classmethod
     def of(cls, limit: int, n_threads: int, n_features: int) -> MemoryPlan:
@@ -95,7 +94,7 @@ class MemoryPlan:
     def at_once(self) -> AtOnce:
         """What a pass may ask for. Each thread has answers, and so has who joins them."""
         # A node may wait for two histograms, along axes and along other lines.
-        bins = self.limit // (8 * (self.n_threads + 3) * (8 * self.n_sums + 24))
+        bins = self.limit // (4 * (self.n_threads + 3) * (8 * self.n_sums + 24))
         return AtOnce(bins=max(bins, 4096), rows=max(self.limit // (4 * 8 * self.row), 256))
 
     def fits(self, n_rows: int) -> bool:

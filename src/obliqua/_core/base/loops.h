@@ -119,6 +119,23 @@ OB_VERSIONS static void ob_add_four(double *restrict sum, double *restrict size,
     }
 }
 
+/* The same without sizes, with scales: sum[i] += coef * (scale * x[i]) for four columns x in turn. */
+OB_VERSIONS static void ob_sum_four(double *restrict sum, const double *const *x,
+                                    const double *coef, const double *scale, int64_t n) {
+    const double *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    const double fa = coef[0], fb = coef[1], fc = coef[2], fd = coef[3];
+    const double sa = scale[0], sb = scale[1], sc = scale[2], sd = scale[3];
+    for (int64_t i = 0; i < n; i++)
+        sum[i] = (((sum[i] + fa * (sa * a[i])) + fb * (sb * b[i])) + fc * (sc * c[i]))
+                 + fd * (sd * d[i]);
+}
+
+OB_VERSIONS static void ob_sum_one(double *restrict sum, const double *x, double coef,
+                                   double scale, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        sum[i] += coef * (scale * x[i]);
+}
+
 /* Sums of coef[k] * (scale[k] * column idx[k]), row by row; returns the largest sum of |terms|. A
  * block of rows after the other, so that its sums stay in the nearest cache. scale NULL: 1. */
 static double ob_project(double *sum, const double *columns, int64_t n, const int32_t *idx,

@@ -12,7 +12,7 @@ column of its own:
 Lines with the same terms stand next to each other, so that their sums are made once.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
@@ -26,6 +26,17 @@ from obliqua._core.search.direction cimport (
     workspace_free, workspace_init,
 )
 
+
+cdef extern from "loops.h" nogil:
+    void ob_add_terms(double* sum, double* size, const double* x, double scale, double factor,
+                      i64 n)
+    void ob_sum_four(double* sum, const double** x, const double* coef, const double* scale,
+                     i64 n)
+    void ob_sum_one(double* sum, const double* x, double coef, double scale, i64 n)
+    void ob_reflect(double* z, const double* x, const double* along, double scale, double factor,
+                    i64 n)
+    void ob_range(const double* z, i64 n, double* low, double* high)
+    void ob_places(const double* z, i32* place, i64 n, double low, double scale, double last)
 
 cdef enum:
     BLOCK = 512              # rows that are looked at together: their columns fit in a cache
@@ -54,37 +65,21 @@ cdef void gather(const real* data, const View* view, const i32* rows, i64 n, con
                 column[i] = values[rows[i] * view.row_stride]
 
 
-cdef void add_term(const double* x, i64 n, double coef, double scale, double* sums) noexcept nogil:
-    """One more term of each row, rounded before it is added."""
-    cdef i64 i
-    for i in range(n):
-        sums[i] += coef * (scale * x[i])
-
-
-cdef void add_size(const double* x, i64 n, double coef, double scale, double* sums) noexcept nogil:
-    """The same of its absolute value."""
-    cdef i64 i
-    for i in range(n):
-        sums[i] += fabs(coef * (scale * x[i]))
-
-
-cdef void reflect(const double* x, const double* sums, i64 n, double scale, double factor,
-                  double* values) noexcept nogil:
-    cdef i64 i
-    for i in range(n):
-        values[i] = scale * x[i] + factor * sums[i]
-
-
-cdef void find_bins(const double* values, i64 n, double low, double scale, i64 n_bins,
-                    i32* bins) noexcept nogil:
-    """The bin of each value: a function that never decreases. The outermost ones are open."""
-    cdef i64 i
-    cdef double place, top = <double> (n_bins - 1)
-    for i in range(n):
-        place = (values[i] - low) * scale
-        place = place if place < top else top    # so is what overflows
-        place = place if place > 0.0 else 0.0
-        bins[i] = <i32> place
+cdef void add_terms(const double* gathered, const i32* place, const i32* idx, const double* coef,
+                    const double* scale, i64 n_coef, i64 n, double* sums) noexcept nogil:
+    """Sums of terms in stored order, each rounded before it is added."""
+    cdef i64 k = 0
+    cdef int j
+    cdef const double* x[4]
+    memset(sums, 0, n * sizeof(double))
+    while k + 4 <= n_coef:
+        for j in range(4):
+            x[j] = gathered + place[idx[k + j]] * BLOCK
+        ob_sum_four(sums, x, coef + k, scale + k, n)
+        k += 4
+    while k < n_coef:
+        ob_sum_one(sums, gathered + place[idx[k]] * BLOCK, coef[k], scale[k], n)
+        k += 1
 
 
 cdef inline void widen(double* ends, double value) noexcept nogil:
@@ -195,7 +190,7 @@ cdef class PartRows:
          self.factor) = lines
         self.place = <i32*> malloc(max(self.view.n_cols, 1) * sizeof(i32))
         self.columns = <i32*> malloc(max(self.view.n_cols, 1) * sizeof(i32))
-        self.sums = <double*> malloc(2 * BLOCK * sizeof(double))
+        self.sums = <double*> malloc(3 * BLOCK * sizeof(double))
         self.learnt = <i32*> malloc(2 * BLOCK * sizeof(i32))
         if (self.place == NULL or self.columns == NULL or self.sums == NULL
                 or self.learnt == NULL):
@@ -260,23 +255,22 @@ cdef class PartRows:
 
     cdef void look(self, i64 line) noexcept nogil:
         """Puts the values of the block's rows along a line into `values`."""
-        cdef i64 k
-        if self.begin[line] != self.first or self.end[line] != self.last:
-            memset(self.sums, 0, self.n * sizeof(double))
-            for k in range(self.begin[line], self.end[line]):
-                add_term(self.column(self.idx[k]), self.n, self.coef[k], self.scale[k], self.sums)
-            self.first = self.begin[line]
+        cdef i64 at = self.begin[line]
+        if at != self.first or self.end[line] != self.last:
+            if self.end[line] > at:
+                add_terms(self.gathered, self.place, &self.idx[at], &self.coef[at],
+                          &self.scale[at], self.end[line] - at, self.n, self.sums)
+            self.first = at
             self.last = self.end[line]
         self.values = self.sums
         if self.own[line] >= 0:
             self.values = self.reflected
-            reflect(self.column(self.own[line]), self.sums, self.n, self.own_scale[line],
-                    self.factor[line], self.reflected)
+            ob_reflect(self.reflected, self.column(self.own[line]), self.sums,
+                       self.own_scale[line], self.factor[line], self.n)
 
     def ranges(self):
         """Per line: the smallest and the largest value, the largest sum of |terms|."""
-        cdef i64 d, i, m = self.begin.shape[0]
-        cdef double low, high
+        cdef i64 d, m = self.begin.shape[0]
         cdef bint enough
         result, sizes = np.empty((m, 3)), np.zeros(m)
         cdef double[:, ::1] out = result
@@ -293,13 +287,7 @@ cdef class PartRows:
                         continue
                     self.measure(d, &sizes_[0])
                     self.look(d)
-                    low = out[d, 0]
-                    high = out[d, 1]
-                    for i in range(self.n):
-                        low = self.values[i] if self.values[i] < low else low
-                        high = self.values[i] if self.values[i] > high else high
-                    out[d, 0] = low
-                    out[d, 1] = high
+                    ob_range(self.values, self.n, &out[d, 0], &out[d, 1])
         if not enough:
             raise MemoryError("no room to look along a line")
         result[:, 2] = sizes
@@ -343,8 +331,8 @@ cdef class PartRows:
                 for d in range(m):
                     self.measure(d, &sizes[0])
                     self.look(d)
-                    find_bins(self.values, self.n, low[d], bin_scale(low[d], high[d], n_bins),
-                              n_bins, self.bins)
+                    ob_places(self.values, self.bins, self.n, low[d],
+                              bin_scale(low[d], high[d], n_bins), <double> (n_bins - 1))
                     fill_bins(self.target, &self.rows[self.at], self.learnt, self.values, self.n,
                               self.bins, &sums[d, 0, 0], &ends[d, 0, 0])
         if not enough:
@@ -353,17 +341,18 @@ cdef class PartRows:
     cdef void measure(self, i64 line, double* sizes) noexcept nogil:
         """The largest sum of |terms| of a line so far; infinity if one is not finite."""
         cdef i64 i, k
-        cdef double largest = sizes[line]
+        cdef double size, largest = sizes[line]
         if line > 0 and (self.begin[line] == self.begin[line - 1]
                          and self.end[line] == self.end[line - 1]):
             sizes[line] = sizes[line - 1]
             return
-        memset(self.reflected, 0, self.n * sizeof(double))
+        memset(self.reflected, 0, 2 * BLOCK * sizeof(double))
         for k in range(self.begin[line], self.end[line]):
-            add_size(self.column(self.idx[k]), self.n, self.coef[k], self.scale[k],
-                     self.reflected)
+            ob_add_terms(self.reflected, self.reflected + BLOCK, self.column(self.idx[k]),
+                         self.scale[k], self.coef[k], self.n)
         for i in range(self.n):
-            largest = largest if self.reflected[i] <= largest else self.reflected[i]
+            size = self.reflected[BLOCK + i]
+            largest = largest if size <= largest else size
         sizes[line] = largest if largest - largest == 0.0 else INFINITY
 
     def histogram(self, const i64[::1] line, const double[::1] low, const double[::1] high,
@@ -391,7 +380,8 @@ cdef class PartRows:
                         value = self.values[i]
                         j = interval_of(value, &low[0], first, last)
                         if value >= low[j] and value <= high[j]:
-                            find_bins(&value, 1, low[j], scale[j], n_bins, self.bins)
+                            ob_places(&value, self.bins, 1, low[j], scale[j],
+                                      <double> (n_bins - 1))
                             fill_bins(self.target, &self.rows[self.at + i], self.learnt + i,
                                       &value, 1, self.bins, &sums[j, 0, 0], &ends[j, 0, 0])
                     first = last
