@@ -22,10 +22,10 @@ from obliqua._core.base.spread import means_of_sums
 from obliqua._core.grow.subtree import leaf_without_search
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
-from obliqua.data.number_targets import kind_for
+from obliqua.data.number_targets import Rates, kind_for
 from obliqua.data.problem import Problem
 from obliqua.data.row_source import Hyperplane, RowQuestion, RowSource
-from obliqua.data.target import Numbers
+from obliqua.data.target import Classes, Numbers
 from obliqua.engine.assemble import Block, Records, assemble
 from obliqua.engine.coding import Terms
 from obliqua.engine.compiled import CompiledMethod, CompiledSide, has_few_rows
@@ -301,8 +301,10 @@ class _SourceGrowth:
         (products,) = self.ask(ScatterSums(FixedPoint.of_ranges(low, high, total_weight)))
         width = spread_of_sums(products)
         if self.proposals.scale == "robust":
+            numbers = isinstance(self.outline.target, Numbers)
+            rest = self.zoom, numbers
             looking = together(
-                *(quartile(self.axes, reach, sums, quarters, self.zoom) for quarters in (1, 3))
+                *(quartile(self.axes, reach, sums, quarters, *rest) for quarters in (1, 3))
             )
             lower, upper = answered(self.source, {ROOT: looking}, self.splits)[ROOT]
             with np.errstate(over="ignore"):
@@ -359,8 +361,10 @@ class _SourceGrowth:
         """Deal nodes out so that what is asked about them in a pass fits in memory."""
         p = self.outline.n_features
         # Lines that are many more, as those of all eigenvectors, are looked along in turns.
-        lines = p if self.method is None else p * (1 + self.outline.n_classes)
-        each = lines * LEAST_BINS
+        each = p * LEAST_BINS
+        if self.method is not None:
+            target = self.outline.target
+            each *= 1 + target.n_classes if isinstance(target, Classes) else 3
         group: list[_SourceNode] = []
         bins = rows = 0
         for node in nodes:
@@ -487,7 +491,10 @@ class _SourceGrowth:
             return None
         every = (self.proposals.max_features or len(columns)) >= len(columns)
         reflected = every and self.proposals.axis_parallel
-        search = ObliqueSearch(self.method, judge, columns, reflected)
+        # As in memory: where squared errors are not compared, nothing has a price.
+        priced = self.method.method.has_price and self.proposals.axis_parallel
+        priced &= not isinstance(self.outline.target, Rates)
+        search = ObliqueSearch(self.method, judge, columns, reflected, priced)
         return None if search.is_small else search
 
     def _oblique_split(self, found: ObliqueCut, axis: LineCut) -> Split:

@@ -19,7 +19,7 @@ from obliqua.engine.compiled import CompiledMethod
 from obliqua.engine.lines import Lines
 from obliqua.engine.moments import FixedPoint
 from obliqua.engine.passes import LineCut, NodeJudge, Search, together
-from obliqua.engine.questions import Intervals, LineRanges, ScatterSums, SumsRight
+from obliqua.engine.questions import Intervals, LineRanges, SumsRight
 
 __all__ = ["ObliqueCut", "ObliqueSearch"]
 
@@ -58,15 +58,23 @@ class ObliqueSearch:
         What `LineRanges` says of the features.
     reflected : bool
         Whether the columns of mirrors are looked at as reflected rows.
+    priced : bool, default=False
+        Whether coefficients have a price.
     """
 
     def __init__(
-        self, method: CompiledMethod, judge: NodeJudge, columns: FloatArray, reflected: bool
+        self,
+        method: CompiledMethod,
+        judge: NodeJudge,
+        columns: FloatArray,
+        reflected: bool,
+        priced: bool = False,
     ) -> None:
         self._method = method
         self._judge = judge
         self._columns = columns
         self._reflected = reflected
+        self._priced = priced
         self._finder = method.finder(1, helper=True)
         self._lines = Lines.of_planes([])
         self._numbers: list[int] = []
@@ -82,10 +90,8 @@ class ObliqueSearch:
         """List the directions, and find out how far values reach along them."""
         low, high = (np.ascontiguousarray(end) for end in self._columns.T[:2])
         grid = replace(FixedPoint.of_ranges(low, high), weight_shift=self._method.weight_shift)
-        (sums,) = yield [ScatterSums(grid)]
-        n_tasks = self._finder.load_sums(
-            self._judge.counts, (low, high), (sums.weights, sums.first, sums.high, sums.low)
-        )
+        method = self._method.method
+        n_tasks = yield from method.planned(self._finder, self._judge, (low, high), grid)
         several = []
         for first, mirror, vector in map(self._finder.task, range(n_tasks)):
             some = np.flatnonzero(vector).tolist() if mirror else [0]
@@ -118,6 +124,8 @@ class ObliqueSearch:
         bar = LineCut(score=self._method.axis_bias * axis.score)
         if getattr(self._finder, "leading", False):
             found = yield from self._two_rounds(axis)
+        elif self._priced:
+            found = yield from self._worth_most(bar)
         else:
             cut = yield from self._judge.best(self._lines, self._everything, bar)
             found = self._found(cut)
@@ -150,6 +158,28 @@ class ObliqueSearch:
     def _along(self, lines: Lines, bar: LineCut) -> Search[LineCut]:
         everything = yield from self._reach(lines)
         return (yield from self._judge.best(lines, everything, bar))
+
+    def _worth_most(self, bar: LineCut) -> Search[ObliqueCut | None]:
+        """Find the cut that is worth most, where each line has a price of its own."""
+        assert self._everything is not None
+        every, judge = self._everything, self._judge.one_of(max(len(self._everything), 1))
+        n_coef = (self._lines.end - self._lines.begin)[every.line].tolist()
+        cuts = yield from together(
+            *(
+                judge.best(
+                    self._lines,
+                    every.take(slice(k, k + 1)),
+                    LineCut(score=self._finder.least_score(bar.score, n)),
+                )
+                for k, n in enumerate(n_coef)
+            )
+        )
+        worth = [
+            found._replace(cut=found.cut._replace(score=self._finder.worth(found.cut.score, n)))
+            for n, found in zip(n_coef, map(self._found, cuts), strict=True)
+            if found is not None
+        ]
+        return min(worth, key=lambda found: found.order, default=None)
 
     # -- superclasses -----------------------------------------------------------------------
 
