@@ -140,6 +140,10 @@ class ObliqueSearch:
         cut = yield from self._along(lines, bar)
         return None if cut.line < 0 else ObliqueCut(cut, found.number, lines)
 
+    def describe(self, number: int) -> str:
+        """Say what a direction is."""
+        return self._method.describe(number)
+
     def first(self) -> Search[ObliqueCut | None]:
         """Find the first cut without gain."""
         assert self._everything is not None
