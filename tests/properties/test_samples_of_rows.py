@@ -91,7 +91,7 @@ def three_classes(rounded: bool) -> Problem:
 @pytest.mark.parametrize("rounded", [False, True])
 def test_trees_do_not_depend_on_parts(name: str, rounded: bool) -> None:
     problem, method = three_classes(rounded), METHODS[name]
-    for rules in (Rules(max_depth=3, min_samples_leaf=20), Rules(max_leaf_nodes=6)):
+    for rules in (Rules(max_depth=6, min_samples_leaf=20), Rules(max_leaf_nodes=6)):
         how = (method, "gini", rules, 7)
         whole = grow_from(RowsInParts([problem]), *how, sample_rows=150)
         assert set(whole.origin_labels) - {"axis-parallel"}
@@ -116,6 +116,18 @@ def test_cuts_come_from_all_rows() -> None:
 
     tree = grow_from(RowsInParts([encode(X, y, 2)]), diagonal, rules=Rules(1), sample_rows=40)
     assert (tree.apply(X) == 1 + y).all()
+
+
+@pytest.mark.parametrize("limit", ["min_samples_leaf", "min_weight_leaf"])
+def test_limits_of_sides_count_in_proportion(limit: str) -> None:
+    """Sides of 600 rows are none of a sample of 100, but they are of the node."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    problem = encode(X, (X.sum(axis=1) > 0).astype(int), 2)
+    rules = Rules(max_depth=1, **{limit: 600})
+    source = RowsInParts([problem])
+    tree = grow_from(source, LinearCombination(), rules=rules, sample_rows=100)
+    assert tree.origin_labels[tree.origin[0]] == "linear combination"
 
 
 def test_seed_and_node_change_the_sample() -> None:
