@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import problems
 from core.adapter import problem_of
-from obliqua.criteria import CRITERIA
+from obliqua.criteria import CRITERIA, get_criterion
 from obliqua.data import encode
 from obliqua.data.problem import Problem, encode_numbers
 from obliqua.data.row_source import Answers, RowSource
@@ -38,6 +38,7 @@ from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
 from obliqua.methods.oc1 import Climb
 from obliqua.methods.sadt import Anneal
+from obliqua.methods.slopes import Slopes
 from problems import Case, examples
 
 PARTS = (1, 4, 16, 37)
@@ -51,6 +52,7 @@ METHODS = {
     "both": Householder("dominant", discriminants=True),
     "discriminants": Discriminants(),
 }
+OF_NUMBERS = {"slopes": Slopes(price=0.3, min_rows=5)}
 
 
 def cut_up(problem: Problem, n_parts: int, seed: int) -> list[Problem]:
@@ -95,7 +97,7 @@ few_rows = st.sampled_from([0, 0, 0, 5, 12])
 @st.composite
 def proposals(draw: st.DrawFn, name: str) -> Proposals:
     """A method with everything that can be asked of it."""
-    method = METHODS[name]
+    method = {**METHODS, **OF_NUMBERS}[name]
     if method is None:
         return Proposals()
     without = getattr(method, "discriminants", False)  # their second round is not for all
@@ -257,22 +259,52 @@ def test_large_weights() -> None:
 # --- numbers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_outputs", [1, 3])
-@examples(120)
+@pytest.mark.parametrize("name", ["CART", "slopes"])
+@examples(240)
 @given(data=st.data(), rules=problems.rules(), zoom=zooms, few=few_rows)
 def test_trees_of_numbers(
-    n_outputs: int, data: st.DataObject, rules: dict[str, Any], zoom: Zoom, few: int
+    name: str, data: st.DataObject, rules: dict[str, Any], zoom: Zoom, few: int
 ) -> None:
     case = data.draw(problems.cases(max_rows=40))
+    n_outputs = data.draw(st.sampled_from([1, 3, 7]))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     y = rng.normal(size=(len(case.y), n_outputs)) * data.draw(st.sampled_from([1.0, 1e-3, 1e9]))
     if data.draw(st.booleans()):
         y = np.round(y)
+    criterion = data.draw(st.sampled_from(["squared_error", "poisson"]))
+    y = np.abs(y) + (criterion == "poisson")
     problem = encode_numbers(case.X, y, sample_weight=case.sample_weight)
+    problem = problem.measured_by(get_criterion(criterion))
     n_parts, seed = data.draw(st.sampled_from(PARTS)), data.draw(st.integers(0, 99))
     source = RowsInParts(cut_up(problem, n_parts, seed), Post(seed))
-    found = grow_from(source, None, "squared_error", Rules(**rules), few_rows=few, zoom=zoom)
-    assert found == grow(problem, None, "squared_error", Rules(**rules))
+    proposer = data.draw(proposals(name))
+    found = grow_from(source, proposer, criterion, Rules(**rules), few_rows=few, zoom=zoom)
+    assert found == grow(problem, proposer, criterion, Rules(**rules))
+
+
+@pytest.mark.parametrize("n_outputs", [1, 7])
+def test_slopes_of_many_rows(n_outputs: int) -> None:
+    """All kinds of directions win somewhere, and a price keeps some of them from winning."""
+    rng = np.random.default_rng(n_outputs)
+    X = rng.normal(size=(3000, 4)).astype(np.float32)
+    y = np.abs(X @ rng.normal(size=(4, n_outputs)) + X[:, :1] * X[:, 1:2])
+    weights = rng.integers(1, 4, 3000)
+    labels = set()
+    for criterion, method in [
+        ("squared_error", Slopes()),
+        ("squared_error", Slopes(price=30.0, min_rows=40)),
+        ("poisson", Slopes()),
+    ]:
+        problem = encode_numbers(X, y, weights).measured_by(get_criterion(criterion))
+        rules = Rules(max_depth=5)
+        whole = grow(problem, method, criterion, rules)
+        labels |= {label.split()[0] for label in whole.origin_labels}
+        post = Post()
+        source = RowsInParts(cut_up(problem, 7, seed=3), post)
+        found = grow_from(source, method, criterion, rules, few_rows=0, zoom=Zoom(few_values=200))
+        assert found == whole
+        assert post.passes < 25 * whole.depth
+    assert labels == {"axis-parallel", "bend", "least", "numbers"}
 
 
 def test_many_numbers() -> None:

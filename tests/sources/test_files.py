@@ -21,10 +21,16 @@ from sklearn.base import clone
 
 from obliqua import (
     CartClassifier,
+    CartLCClassifier,
     CartRegressor,
+    FisherTreeClassifier,
     HHCartClassifier,
+    LMDTClassifier,
     ObliqueForestClassifier,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
     OC1Classifier,
+    SADTClassifier,
     load,
     save,
 )
@@ -69,6 +75,11 @@ def folder(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
+def at_random(node: Any) -> Any:
+    """Directions that depend on the order of rows, and on random numbers."""
+    return node.X[node.rng.integers(0, node.n_samples, 3)] - node.X.mean(axis=0)
+
+
 ESTIMATORS: dict[str, Any] = {
     "CART": CartClassifier(pruning=None, max_depth=4),
     "price": CartClassifier(ccp_alpha=0.002, class_weight="balanced"),
@@ -88,6 +99,14 @@ ESTIMATORS: dict[str, Any] = {
     "reduced numbers": CartRegressor(pruning="reduced_error", max_depth=6),
     "numbers": CartRegressor(pruning=None, max_depth=5),
     "leaves": CartRegressor(pruning=None, max_leaf_nodes=7, min_samples_leaf=None),
+    "slopes": ObliqueTreeRegressor(pruning=None, max_depth=3),
+    "held out slopes": ObliqueTreeRegressor(scale=None, max_leaf_nodes=9, min_samples_leaf=20),
+    "OC1": OC1Classifier(pruning=None, max_depth=3, n_restarts=2, sample_rows=300),
+    "SADT": SADTClassifier(max_depth=2, patience=100, sample_rows=300),
+    "CART-LC": CartLCClassifier(pruning=None, max_leaf_nodes=5, sample_rows=300),
+    "FDT": FisherTreeClassifier(subtree_raising=False, max_depth=3, sample_rows=300),
+    "trimmed": HHCartClassifier(pruning=None, max_depth=2, covariance="trimmed", sample_rows=300),
+    "proposer": ObliqueTreeClassifier(at_random, max_depth=3, sample_rows=300),
 }
 
 
@@ -446,7 +465,9 @@ def test_what_needs_rows_is_refused(tmp_path: Path) -> None:
     pq.write_table(small(), tmp_path / "t.parquet")
     path = tmp_path / "t.parquet"
     for estimator, said in [
-        (OC1Classifier(), "OC1Classifier needs all rows in one memory"),
+        (LMDTClassifier(), "LMDTClassifier needs all rows in one memory"),
+        (OC1Classifier(), "the method Climb must see the rows .* give sample_rows"),
+        (OC1Classifier(sample_rows=10**6), "sample_rows=1000000 rows .* holds [0-9]+ of them"),
         (CartClassifier(pruning="cv"), r"CrossValidation\(.*\) needs all rows in one memory"),
         (CartClassifier(max_features=1, pruning=None), "a node that draws its features must see"),
         (HHCartClassifier(refine=True), "refine=True needs all rows"),

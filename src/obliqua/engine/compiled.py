@@ -27,8 +27,10 @@ from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
 from obliqua.engine.assemble import AXIS_LABEL
 from obliqua.engine.coding import CodedColumns, Terms
-from obliqua.engine.moments import weight_shift
+from obliqua.engine.moments import ClassSums, FixedPoint, weight_shift
+from obliqua.engine.passes import NodeJudge, Search
 from obliqua.engine.proposals import Planes, Proposals, Settings
+from obliqua.engine.questions import ScatterSums
 from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split, function_scores
 
@@ -124,6 +126,8 @@ class CompiledSide(Settings, ABC):
     chooses_features: ClassVar[bool] = False
     #: Whether it can work with products of rows, where these are few beside the features.
     multiplies_rows: ClassVar[bool] = False
+    #: Whether its hyperplanes must earn their coefficients, where squared errors are compared.
+    has_price: ClassVar[bool] = False
 
     def finder(self, task: Task) -> Any:
         """Return what proposes and searches at a node, in compiled code.
@@ -178,6 +182,35 @@ class CompiledSide(Settings, ABC):
             A method with its settings, or one of these, in words.
         """
         return f"the method {type(self).__name__}"
+
+    def planned(
+        self,
+        finder: Any,
+        judge: NodeJudge,
+        ranges: tuple[FloatArray, FloatArray],
+        grid: FixedPoint,
+    ) -> Search[tuple[int, ClassSums]]:
+        """Let a finder plan from sums over the rows of a node, which are asked for.
+
+        Parameters
+        ----------
+        finder : PlanningFinder
+            The compiled side; it has no rows.
+        judge : NodeJudge
+            What is known of the node.
+        ranges : tuple of two arrays of shape (n_features,)
+            The least and the largest value of each column.
+        grid : FixedPoint
+            How values become whole numbers.
+
+        Returns
+        -------
+        generator
+            The search, which returns the number of tasks, and sums of all rows.
+        """
+        (sums,) = yield [ScatterSums(grid)]
+        products = sums.weights, sums.first, sums.high, sums.low
+        return int(finder.load_sums(judge.counts, ranges, products)), sums
 
     def _n_groups(self, problem: Problem) -> int:
         """Return into how many groups the rows of a node are divided: its classes."""

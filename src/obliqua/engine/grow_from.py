@@ -12,7 +12,7 @@ import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,10 @@ from obliqua._core.base.spread import means_of_sums
 from obliqua._core.grow.subtree import leaf_without_search
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
-from obliqua.data.number_targets import kind_for
+from obliqua.data.number_targets import Rates, kind_for
 from obliqua.data.problem import Problem
 from obliqua.data.row_source import Hyperplane, RowQuestion, RowSource
-from obliqua.data.target import Numbers
+from obliqua.data.target import Classes, Numbers
 from obliqua.engine.assemble import Block, Records, assemble
 from obliqua.engine.coding import Terms
 from obliqua.engine.compiled import CompiledMethod, CompiledSide, has_few_rows
@@ -56,6 +56,7 @@ from obliqua.engine.questions import (
     ScatterSums,
 )
 from obliqua.engine.rules import Rules
+from obliqua.engine.sampling import DirectionsOfSample, SampledSearch, in_row_order
 from obliqua.engine.search import Split
 from obliqua.tree.tree import Tree
 
@@ -91,6 +92,7 @@ def grow_from(
     few_rows: int = FEW_ROWS,
     zoom: Zoom | None = None,
     at_once: AtOnce | None = None,
+    sample_rows: int | None = None,
 ) -> Tree:
     """Grow a tree from rows that may lie anywhere.
 
@@ -115,6 +117,9 @@ def grow_from(
         How closely histograms look. The tree does not depend on it.
     at_once : AtOnce
         How much a pass may ask for. The tree does not depend on it.
+    sample_rows : int or None
+        How many rows of a node a method sees that must see rows; None refuses it. Nodes with no
+        more rows are fetched, whatever `few_rows` says.
 
     Returns
     -------
@@ -141,7 +146,7 @@ def grow_from(
         raise ValueError(f"few_rows must be at least 0; got {few_rows}.")
     proposals, measure = proposals_of(proposer), get_criterion(criterion)
     outline = source.outline
-    check_sums_are_enough(outline, proposals, measure)
+    check_sums_are_enough(outline, proposals, measure, sample_rows)
     if kind_for(outline.target, measure) is not type(outline.target):
         raise ValueError(
             f"The criterion {measure.name!r} needs numbers on a grid of its own; these parts have "
@@ -149,13 +154,51 @@ def grow_from(
         )
     growth = _SourceGrowth(source, proposals, measure, rules or Rules(), zoom)
     growth.at_once = at_once or AtOnce()
+    if sample_rows is not None and what_needs_rows(outline, proposals, measure) is not None:
+        growth.sample_rows = few_rows = sample_rows
     return growth.run(key & (2**64 - 1), few_rows)
 
 
-def check_sums_are_enough(outline: Problem, proposals: Proposals, criterion: Criterion) -> None:
-    """Refuse what cannot be grown from sums over rows."""
+def check_sums_are_enough(
+    outline: Problem, proposals: Proposals, criterion: Criterion, sample_rows: int | None = None
+) -> None:
+    """Refuse what cannot be grown from sums over rows, nor from a sample of these."""
+    needs = what_needs_rows(outline, proposals, criterion)
+    if needs is not None and not (needs.may_sample and sample_rows is not None):
+        instead = (
+            "take a method that works with sums: CART, HHCART without trimming, Discriminants"
+        )
+        if needs.may_sample:
+            instead = (
+                "give sample_rows, 50,000 for instance: so many rows of each node are looked "
+            )
+            instead += f"at for directions, all rows for cuts; or {instead}"
+        raise ValueError(
+            f"Rows in parts answer with sums; {needs.what} must see the rows of a node "
+            f"themselves. Put all rows into one memory (`grow`), or {instead}."
+        )
+    if outline.coded.any():
+        columns = ", ".join(map(str, np.flatnonzero(outline.coded).tolist()))
+        raise ValueError(
+            "Trees from rows in parts are grown from numbers; columns with levels or missing "
+            f"values, here {columns} (counted from 0), are not supported yet. Put all rows into "
+            "one memory, or make numbers of these columns."
+        )
+
+
+class NeedOfRows(NamedTuple):
+    """What must see the rows of a node, and whether a sample of them would do."""
+
+    what: str
+    may_sample: bool
+
+
+def what_needs_rows(
+    outline: Problem, proposals: Proposals, criterion: Criterion
+) -> NeedOfRows | None:
+    """Say what must see the rows of a node; None if sums over them are enough."""
     method = proposals.proposer
-    what = None
+    what, may_sample = None, False
     if criterion.code < 0:
         what = f"the criterion {criterion.name!r}, which is written in Python,"
     elif criterion.needs_rows:
@@ -165,25 +208,13 @@ def check_sums_are_enough(outline: Problem, proposals: Proposals, criterion: Cri
     elif proposals.at_root:
         what = "a proposer that is asked at the root only"
     elif isinstance(method, CompiledSide):
-        what = method.needs_rows()
+        what, may_sample = method.needs_rows(), not method.looks_at_axes
         if _has_superclasses(method, outline) and not proposals.axis_parallel:
             what = f"{type(method).__name__} with superclasses but without axis-parallel splits"
     elif method is not None:
         name = getattr(method, "__name__", type(method).__name__)
-        what = f"the proposer {name}, which is written in Python,"
-    if what is not None:
-        raise ValueError(
-            f"Rows in parts answer with sums; {what} must see the rows of a node themselves. "
-            "Put all rows into one memory (`grow`), or take a method that works with sums: CART, "
-            "HHCART without trimming, Discriminants."
-        )
-    if outline.coded.any():
-        columns = ", ".join(map(str, np.flatnonzero(outline.coded).tolist()))
-        raise ValueError(
-            "Trees from rows in parts are grown from numbers; columns with levels or missing "
-            f"values, here {columns} (counted from 0), are not supported yet. Put all rows into "
-            "one memory, or make numbers of these columns."
-        )
+        what, may_sample = f"the proposer {name}, which is written in Python,", True
+    return None if what is None else NeedOfRows(what, may_sample)
 
 
 def _has_superclasses(method: CompiledSide, outline: Problem) -> bool:
@@ -231,6 +262,8 @@ class _SourceGrowth:
         self.zoom = zoom or Zoom()
         self.few_rows = 0
         self.at_once = AtOnce()
+        self.sample_rows: int | None = None
+        self.sampled: DirectionsOfSample | None = None
         self.most_bins = 0
         self.splits: dict[int, Hyperplane] = {}
         # Rows are counted by their owners.
@@ -263,8 +296,8 @@ class _SourceGrowth:
             )
         self._prepare(sums, reach)
         root = _SourceNode(ROOT, 0, n_rows, 0, key, columns=reach, sums=sums)
-        if self.whole.wide:  # products of rows are asked for, so all of them are fetched
-            self.few_rows = n_rows
+        if self.whole.wide or n_rows <= (self.sample_rows or 0):
+            self.few_rows = n_rows  # products of rows are asked for, or no more than are seen
             self._by_level(root)
         elif self.rules.max_leaf_nodes is None:
             self.few_rows = few_rows
@@ -290,12 +323,16 @@ class _SourceGrowth:
         scale = np.ones(outline.n_features)
         if proposals.scale is not None:
             scale = factor_of(self._widths(sums, reach, total_weight))
-        wide = proposals.proposer.multiplies_rows and has_few_rows(
-            int(sums[-1]), outline.n_features
-        )
+        compiled = isinstance(proposals.proposer, CompiledSide)
+        wide = compiled and proposals.proposer.multiplies_rows
+        wide = wide and has_few_rows(int(sums[-1]), outline.n_features)
         self.whole = WholeFit(total_weight, scale, wide)
-        self.method = CompiledMethod(outline, proposals, self.criterion, self.rules, scale)
-        self.method.weight_shift = weight_shift(total_weight)
+        if compiled:
+            self.method = CompiledMethod(outline, proposals, self.criterion, self.rules, scale)
+            self.method.weight_shift = weight_shift(total_weight)
+        if self.sample_rows is not None:
+            how = self.criterion, self.rules, scale, self.sample_rows
+            self.sampled = DirectionsOfSample(proposals, *how)
 
     def _widths(self, sums: Int64Array, reach: FloatArray, total_weight: int) -> FloatArray:
         """Return how wide the columns are, for the scale that is wanted."""
@@ -306,8 +343,10 @@ class _SourceGrowth:
         (products,) = self.ask(ScatterSums(FixedPoint.of_ranges(low, high, total_weight)))
         width = spread_of_sums(products)
         if self.proposals.scale == "robust":
+            numbers = isinstance(self.outline.target, Numbers)
+            rest = self.zoom, numbers
             looking = together(
-                *(quartile(self.axes, reach, sums, quarters, self.zoom) for quarters in (1, 3))
+                *(quartile(self.axes, reach, sums, quarters, *rest) for quarters in (1, 3))
             )
             lower, upper = answered(self.source, {ROOT: looking}, self.splits)[ROOT]
             with np.errstate(over="ignore"):
@@ -367,13 +406,20 @@ class _SourceGrowth:
         """Deal nodes out so that what is asked about them in a pass fits in memory."""
         p = self.outline.n_features
         # Lines that are many more, as those of all eigenvectors, are looked along in turns.
-        lines = p if self.method is None else p * (1 + self.outline.n_classes)
-        each = lines * LEAST_BINS
+        each = p * LEAST_BINS
+        if self.method is not None:
+            target = self.outline.target
+            each *= 1 + target.n_classes if isinstance(target, Classes) else 3
         group: list[_SourceNode] = []
         bins = rows = 0
         for node in nodes:
             fetched = node.rows <= self.few_rows
-            more = (0, node.rows) if fetched else (0 if self._is_deep(node) else each, 0)
+            if fetched:
+                more = 0, node.rows
+            elif self._is_deep(node):
+                more = 0, 0
+            else:
+                more = each, self.sample_rows or 0
             bins, rows = bins + more[0], rows + more[1]
             if group and (bins > self.at_once.bins or rows > self.at_once.rows):
                 yield group
@@ -400,7 +446,7 @@ class _SourceGrowth:
                 start=start,
                 end=end,
                 depth=node.depth + 1,
-                key=child_key(node.key, side) if self.method is not None else 0,
+                key=child_key(node.key, side) if self.proposals.proposer is not None else 0,
                 parent=number,
                 columns=_narrowed(node.columns, split, side),
             )
@@ -441,6 +487,8 @@ class _SourceGrowth:
         """Find the node's split, if the rules and its cuts allow one; or all that lies below."""
         if node.rows <= self.few_rows:
             (rows,) = yield [NodeRows()]
+            if self.sampled is not None:
+                rows = in_row_order(rows, node.key)
             node.below = grow_nodes(
                 rows,
                 self.proposals,
@@ -459,7 +507,7 @@ class _SourceGrowth:
         target = self.outline.target_rows
         if leaf_without_search(self.rules, target, judge.counts, judge.n_rows, node.depth):
             return
-        split = yield from self._best_split(judge, columns, bins)
+        split = yield from self._best_split(node, judge, columns, bins)
         if split is None:
             return
         assert self.whole.total_weight is not None
@@ -491,6 +539,7 @@ class _SourceGrowth:
 
     def _best_split(
         self,
+        node: _SourceNode,
         judge: NodeJudge,
         columns: FloatArray,
         bins: tuple[Int64Array, FloatArray] | None,
@@ -503,7 +552,7 @@ class _SourceGrowth:
         else:
             cut, todo = judge.choose(axes, *(one[axes.line] for one in bins), LineCut())
             looking = judge.closer(self.axes, todo, cut)
-        oblique = self._oblique(judge, columns)
+        oblique = self._oblique(node, judge, columns)
         if oblique is None:
             axis, found = (yield from looking), None
         else:
@@ -515,28 +564,35 @@ class _SourceGrowth:
             elif oblique is not None:
                 found = yield from oblique.first()
         if found is not None:
-            return self._oblique_split(found, axis)
+            assert oblique is not None
+            return self._oblique_split(found, axis, oblique.describe(found.number))
         if axis.line < 0:
             return None
         split = Split(axis.score, axis.line, axis.rows_left, axis.threshold, axis.line)
         split.axis_goodness = axis.score
         return split
 
-    def _oblique(self, judge: NodeJudge, columns: FloatArray) -> ObliqueSearch | None:
+    def _oblique(
+        self, node: _SourceNode, judge: NodeJudge, columns: FloatArray
+    ) -> ObliqueSearch | SampledSearch | None:
         """Return the search for oblique cuts, if there is one."""
+        if self.sampled is not None:
+            return SampledSearch(self.sampled, judge, columns, node.depth, node.key)
         if self.method is None:
             return None
         every = (self.proposals.max_features or len(columns)) >= len(columns)
         reflected = every and self.proposals.axis_parallel
-        search = ObliqueSearch(self.method, judge, columns, reflected)
+        # As in memory: where squared errors are not compared, nothing has a price.
+        priced = self.method.method.has_price and self.proposals.axis_parallel
+        priced &= not isinstance(self.outline.target, Rates)
+        search = ObliqueSearch(self.method, judge, columns, reflected, priced)
         return None if search.is_small else search
 
-    def _oblique_split(self, found: ObliqueCut, axis: LineCut) -> Split:
-        assert self.method is not None
+    def _oblique_split(self, found: ObliqueCut, axis: LineCut, label: str) -> Split:
         cut = found.cut
         split = Split(cut.score, found.number, cut.rows_left, cut.threshold)
         split.terms = Terms.plain(*found.normal)
-        split.label = self.method.describe(found.number)
+        split.label = label
         if self.proposals.axis_parallel:
             split.axis_goodness = axis.score
         return split

@@ -20,6 +20,7 @@ import numpy as np
 from obliqua._core.grow.moments import scatter as _scatter
 from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array, Rows
 from obliqua.data.problem import Problem
+from obliqua.data.target import Classes
 
 __all__ = ["SCALES", "ClassSums", "FixedPoint", "class_sums", "feature_scale", "spread"]
 
@@ -213,7 +214,7 @@ class ClassSums:
 
 
 def class_sums(problem: Problem, rows: Int32Array, grid: FixedPoint) -> ClassSums:
-    """Sum the rows of a node, or of a part of it, class by class.
+    """Sum the rows of a node, or of a part of it, class by class; all as one, with numbers.
 
     Parameters
     ----------
@@ -229,14 +230,17 @@ def class_sums(problem: Problem, rows: Int32Array, grid: FixedPoint) -> ClassSum
     ClassSums
         The sums; those of parts add up to those of the whole, exactly.
     """
+    classes, n_classes = np.zeros(problem.n_rows, dtype=np.int32), 1
+    if isinstance(problem.target, Classes):
+        classes, n_classes = problem.y, problem.n_classes
     sums = _scatter(
         problem.Z,
         rows,
-        problem.y,
+        classes,
         problem.weights,
         grid.shift,
         grid.exponent,
-        problem.n_classes,
+        n_classes,
         grid.weight_shift,
     )
     return ClassSums(*sums, grid)

@@ -19,7 +19,7 @@ from obliqua.engine.compiled import CompiledMethod
 from obliqua.engine.lines import Lines
 from obliqua.engine.moments import ClassSums, FixedPoint
 from obliqua.engine.passes import LineCut, NodeJudge, Search, reach_of, together
-from obliqua.engine.questions import Intervals, LineRanges, ScatterSums, SumsRight
+from obliqua.engine.questions import Intervals, LineRanges, SumsRight
 
 __all__ = ["ObliqueCut", "ObliqueSearch"]
 
@@ -61,15 +61,23 @@ class ObliqueSearch:
         What `LineRanges` says of the features.
     reflected : bool
         Whether the columns of mirrors are looked at as reflected rows.
+    priced : bool, default=False
+        Whether coefficients have a price.
     """
 
     def __init__(
-        self, method: CompiledMethod, judge: NodeJudge, columns: FloatArray, reflected: bool
+        self,
+        method: CompiledMethod,
+        judge: NodeJudge,
+        columns: FloatArray,
+        reflected: bool,
+        priced: bool = False,
     ) -> None:
         self._method = method
         self._judge = judge
         self._columns = columns
         self._reflected = reflected
+        self._priced = priced
         self._finder = method.finder(1, helper=True)
         self._lines = Lines.of_planes([])
         self._numbers: list[int] = []
@@ -87,9 +95,9 @@ class ObliqueSearch:
         """List the directions, and find out how far values reach along them."""
         low, high = (np.ascontiguousarray(end) for end in self._columns.T[:2])
         grid = replace(FixedPoint.of_ranges(low, high), weight_shift=self._method.weight_shift)
-        (sums,) = yield [ScatterSums(grid)]
-        n_tasks = self._finder.load_sums(
-            self._judge.counts, (low, high), (sums.weights, sums.first, sums.high, sums.low)
+        method = self._method.method
+        n_tasks, self._sums = yield from method.planned(
+            self._finder, self._judge, (low, high), grid
         )
         several = []
         for first, mirror, vector in map(self._finder.task, range(n_tasks)):
@@ -103,7 +111,7 @@ class ObliqueSearch:
                 if len(normal[0]) >= 2:  # else it is searched with the axes
                     several.append(Lines.of_planes([normal]))
                     self._numbers.append(first + j)
-        self._lines, self._sums = Lines.joined(several), sums
+        self._lines = Lines.joined(several)
         self._everything, self._bins = yield from self._look(self._lines)
 
     def best(self, axis: LineCut) -> Search[ObliqueCut | None]:
@@ -123,6 +131,8 @@ class ObliqueSearch:
         bar = LineCut(score=self._method.axis_bias * axis.score)
         if getattr(self._finder, "leading", False):
             found, confirmed = (yield from self._two_rounds(axis)), {}
+        elif self._priced:
+            found, confirmed = (yield from self._worth_most(bar)), {}
         else:
             found, confirmed = yield from self._best_of_all(bar)
         if found is None or not found.cut.score > bar.score:
@@ -181,6 +191,10 @@ class ObliqueSearch:
                 found[numbers[k]] = ObliqueCut(cut, numbers[k], lines.one(k))
         return found
 
+    def describe(self, number: int) -> str:
+        """Say what a direction is."""
+        return self._method.describe(number)
+
     def first(self) -> Search[ObliqueCut | None]:
         """Find the first cut without gain."""
         assert self._everything is not None
@@ -217,9 +231,33 @@ class ObliqueSearch:
     ) -> Search[LineCut]:
         """Find the best cut along lines, after a first look if there was one."""
         if bins is None:
-            return (yield from self._judge.best(lines, everything, bar))
+            return (yield from self._judge.one_of(searches).best(lines, everything, bar))
         cut, todo = self._judge.choose(everything, *bins, bar)
         return (yield from self._judge.closer(lines, todo, cut, searches=searches))
+
+    def _worth_most(self, bar: LineCut) -> Search[ObliqueCut | None]:
+        """Find the cut that is worth most, where each line has a price of its own."""
+        assert self._everything is not None
+        every = self._everything
+        n_coef = (self._lines.end - self._lines.begin)[every.line].tolist()
+        cuts = yield from together(
+            *(
+                self._best_after_look(
+                    self._lines,
+                    every.take(slice(k, k + 1)),
+                    None if self._bins is None else tuple(one[k : k + 1] for one in self._bins),
+                    LineCut(score=self._finder.least_score(bar.score, n)),
+                    len(n_coef),
+                )
+                for k, n in enumerate(n_coef)
+            )
+        )
+        worth = [
+            found._replace(cut=found.cut._replace(score=self._finder.worth(found.cut.score, n)))
+            for n, found in zip(n_coef, map(self._found, cuts), strict=True)
+            if found is not None
+        ]
+        return min(worth, key=lambda found: found.order, default=None)
 
     # -- superclasses -----------------------------------------------------------------------
 

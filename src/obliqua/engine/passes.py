@@ -13,6 +13,7 @@ number of parts and any order of rows.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -128,6 +129,12 @@ class NodeJudge:
         self._judge = CutJudge(
             outline.target_rows, self.counts, criterion.code, self.n_rows, *least
         )
+
+    def one_of(self, searches: int) -> NodeJudge:
+        """Return the same for one of several searches that go on together."""
+        other = copy(self)
+        other._most_bins = max(self._most_bins // searches, LEAST_BINS)
+        return other
 
     def whole(self, lines: Lines, reach: FloatArray, tolerance: FloatArray) -> Intervals:
         """Return all values along lines, from the smallest to the largest of each.
@@ -286,20 +293,22 @@ def _pieces(todo: Intervals) -> Iterator[Intervals]:
 
 
 def quartile(
-    lines: Lines, reach: FloatArray, sums: Int64Array, quarters: int, zoom: Zoom
+    lines: Lines, reach: FloatArray, sums: Int64Array, quarters: int, zoom: Zoom, numbers: bool
 ) -> Search[FloatArray]:
     """Find the values that so many quarters of the weight reach along lines.
 
-    `reach` and `sums` are what `LineRanges` and `NodeSums` say of the rows, which have classes.
+    `reach` and `sums` are what `LineRanges` and `NodeSums` say of the rows. `numbers`: whether
+    these are learnt; then the first sum is the weight, of classes it is that of all sums.
     """
+    of_weight = slice(0, 1) if numbers else slice(0, -1)
     every = np.arange(len(lines))
     low, high = (np.ascontiguousarray(end) for end in reach.T[:2])
     before, rows = np.zeros(len(lines), dtype=np.int64), np.full(len(lines), sums[-2])
-    enough = quarters * int(sums[:-2].sum())
+    enough = quarters * int(sums[:-1][of_weight].sum())
     looks = 0
     while rows.sum() > zoom.few_values and looks <= zoom.most:
         ((bins, ends),) = yield [LineHistogram(lines, (every, low, high), zoom.n_bins)]
-        weight = bins[..., :-1].sum(axis=-1)
+        weight = bins[..., of_weight].sum(axis=-1)
         below = before[:, None] + np.cumsum(weight, axis=1)
         place = np.argmax(4 * below >= enough, axis=1)
         low, high = (np.ascontiguousarray(end) for end in ends[every, place].T)

@@ -222,6 +222,15 @@ What `fit` may take of memory, above what imports take, where X tells of a table
 of bytes, or a text such as '2GB'. A table that is larger is read in passes, and gives the same
 tree. `None` stands for 512 MiB, however much there is. Of no use where X is in memory.""",
     ),
+    "sample_rows": (
+        "int or None",
+        """\
+How many rows of a node are looked at for directions by a method that must see rows: those with the
+smallest hashes of seed, node and content, equal rows being one. How good the directions are,
+and where to cut along them, all rows of the node say. Nodes with no more rows are looked at whole.
+The tree is the same wherever the rows are. `None` looks at all of them, and refuses tables
+that are read in passes unless sums over rows are enough; then this changes nothing.""",
+    ),
     "random_state": (
         "int, RandomState instance or None",
         """\

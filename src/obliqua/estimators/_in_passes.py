@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from obliqua.criteria import get_criterion
+from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.target import Numbers
 from obliqua.data.threads import thread_count
 from obliqua.estimators._elsewhere import tells_where
@@ -23,6 +23,7 @@ from obliqua.estimators._warnings import warn
 if TYPE_CHECKING:
     from obliqua.data.problem import Problem
     from obliqua.data.row_source import RowSource
+    from obliqua.engine.rules import Rules
     from obliqua.sources.growing import RowsCounted, SurveyedTable
     from obliqua.tree.tree import Tree
 
@@ -136,6 +137,13 @@ def _grown(estimator: Any, surveyed: SurveyedTable) -> Tree:
     from obliqua.sources.growing import grown_and_pruned
 
     _check_in_passes(estimator, surveyed.recipe.outline)
+    sample_rows = getattr(estimator, "sample_rows", None)
+    at_once = surveyed.plan.at_once
+    if (sample_rows or 0) > at_once.rows:
+        raise ValueError(
+            f"sample_rows={sample_rows} rows of this table do not fit in memory_limit, which "
+            f"holds {at_once.rows} of them. Take a smaller sample, or a larger memory_limit."
+        )
 
     key = estimator._key()
 
@@ -147,11 +155,40 @@ def _grown(estimator: Any, surveyed: SurveyedTable) -> Tree:
         proposer = estimator._drawing(estimator._proposer(), rows)
         few = few_rows(surveyed.plan, rows.n_rows, rules.max_depth)
         criterion = get_criterion(estimator.criterion)
-        at_once = surveyed.plan.at_once
-        return grow_from(source, proposer, criterion, rules, key, few, at_once=at_once)
+        how = rules, key, few
+        return grow_from(
+            source, proposer, criterion, *how, at_once=at_once, sample_rows=sample_rows
+        )
 
     tree = grown_and_pruned(surveyed, grow, pruner_of(estimator), key)
     return estimator._finished(tree, surveyed.recipe.outline)
+
+
+def grow_by_samples(
+    problem: Problem, proposer: object, criterion: Criterion, rules: Rules, key: int, most: int
+) -> Tree | None:
+    """Grow a tree in memory as it is grown in passes, from samples of the rows of nodes.
+
+    None: sums over all rows are enough.
+    """
+    from obliqua.engine.grow import proposals_of
+    from obliqua.engine.grow_from import AtOnce, grow_from, what_needs_rows
+    from obliqua.engine.parts import RowsInParts
+
+    needs = what_needs_rows(problem, proposals_of(proposer), criterion)
+    if needs is None:
+        return None
+    what = None if needs.may_sample else needs.what.rstrip(",")
+    if problem.coded.any():
+        what = "columns of levels or with missing values"
+    if what is not None:
+        raise ValueError(
+            "sample_rows, by which directions are looked for in samples, does not go with "
+            f"{what}. Leave it out."
+        )
+    source = RowsInParts([problem.measured_by(criterion)])
+    at_once = AtOnce(rows=max(most, AtOnce().rows))
+    return grow_from(source, proposer, criterion, rules, key, at_once=at_once, sample_rows=most)
 
 
 def _check_in_passes(estimator: Any, outline: Problem) -> None:
@@ -173,8 +210,8 @@ def _check_in_passes(estimator: Any, outline: Problem) -> None:
     if what is not None:
         raise NeedsAllRows(
             f"{what} needs all rows in one memory, and the table is larger than memory_limit "
-            "allows. Give a larger memory_limit or fewer rows, or take CartClassifier, "
-            "CartRegressor or HHCartClassifier, which read rows in passes."
+            "allows. Give a larger memory_limit or fewer rows, or take a method that reads rows "
+            "in passes, such as HHCartClassifier or ObliqueTreeRegressor."
         )
     if outline.coded.any():
         columns = [outline.encoding.names[place] for place in np.flatnonzero(outline.coded)]
@@ -186,6 +223,7 @@ def _check_in_passes(estimator: Any, outline: Problem) -> None:
         )
     proposals = proposals_of(estimator._drawing(estimator._proposer(), outline))
     try:
-        check_sums_are_enough(outline, proposals, get_criterion(estimator.criterion))
+        sample_rows = getattr(estimator, "sample_rows", None)
+        check_sums_are_enough(outline, proposals, get_criterion(estimator.criterion), sample_rows)
     except ValueError as error:
         raise NeedsAllRows(str(error)) from error

@@ -57,6 +57,11 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 MEMORY_CONSTRAINTS: dict[str, list[Any]] = {
     "memory_limit": [Interval(Integral, 1, None, closed="left"), str, None],
 }
+# Of those that may have to see the rows of a node.
+SAMPLE_CONSTRAINTS: dict[str, list[Any]] = {
+    **MEMORY_CONSTRAINTS,
+    "sample_rows": [Interval(Integral, 1, None, closed="left"), None],
+}
 
 
 def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, Any]:

@@ -23,7 +23,7 @@ from obliqua.data.problem import Problem, encode, encode_numbers
 from obliqua.data.target import Classes
 from obliqua.data.threads import thread_count
 from obliqua.estimators._fitted import TreesEstimator
-from obliqua.estimators._in_passes import fit_in_passes, is_read_in_passes
+from obliqua.estimators._in_passes import fit_in_passes, grow_by_samples, is_read_in_passes
 from obliqua.estimators._input import number_of_features, number_of_rows, with_least_weight
 from obliqua.estimators._labels import matrix_of_costs
 from obliqua.estimators._leaves import (
@@ -240,18 +240,29 @@ class GrownTree(Seeded, TreesEstimator, metaclass=ABCMeta):
 
     def _grower(self, key: int) -> "Callable[[Problem], Tree]":
         """Return what grows a tree from a problem, all of the data or a part of them."""
-        # grow and the methods are not needed for predicting, hence not imported above.
-        from obliqua.engine.grow import grow
-
         proposer, criterion = self._proposer(), get_criterion(self.criterion)
-        n_threads = thread_count(self.n_jobs)
 
         def grown(problem: Problem) -> "Tree":
             # Limits that are fractions refer to the rows that grow this very tree.
             rules, drawing = self._rules(problem), self._drawing(proposer, problem)
-            return grow(problem, drawing, criterion, rules, n_threads=n_threads, key=key)
+            return self._grow(problem, drawing, criterion, rules, key)
 
         return grown
+
+    def _grow(
+        self, problem: Problem, proposer: object, criterion: Criterion, rules: "Rules", key: int
+    ) -> "Tree":
+        """Grow a tree from rows in memory; from samples of them, if that is wanted."""
+        # grow and the methods are not needed for predicting, hence not imported above.
+        from obliqua.engine.grow import grow
+
+        most = getattr(self, "sample_rows", None)
+        if most is not None and most < problem.n_rows:
+            tree = grow_by_samples(problem, proposer, criterion, rules, key, int(most))
+            if tree is not None:
+                return tree
+        n_threads = thread_count(self.n_jobs)
+        return grow(problem, proposer, criterion, rules, n_threads=n_threads, key=key)
 
     def _drawing(self, proposer: object, problem: Problem) -> object:
         """Return what is proposed, with the number of features that each node draws."""
@@ -390,17 +401,16 @@ class BaseTreeRegressor(TrainedTreesRegressor, GrownTree):
 
     def _grower_of(self, key: int) -> "Callable[[Problem, LeafFit], Tree]":
         """Return what grows a tree whose leaves say what is fitted so."""
-        from obliqua.engine.grow import grow
         from obliqua.engine.linear_leaves import with_leaves
 
-        criterion, n_threads = get_criterion(self.criterion), thread_count(self.n_jobs)
+        criterion = get_criterion(self.criterion)
 
         def grown(problem: Problem, fit: "LeafFit") -> "Tree":
             proposer = (
                 self._proposer() if fit.penalty is None else self._line_proposer(fit.penalty)
             )
             rules, drawing = self._rules(problem, fit.linear), self._drawing(proposer, problem)
-            tree = grow(problem, drawing, criterion, rules, n_threads=n_threads, key=key)
+            tree = self._grow(problem, drawing, criterion, rules, key)
             return with_leaves(tree, problem, fit)
 
         return grown

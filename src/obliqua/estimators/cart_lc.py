@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions
 from obliqua.estimators._docs import document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._input import SAMPLE_CONSTRAINTS, TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._pruning import PruningLike
 from obliqua.estimators._searching import (
     ATTRIBUTES,
@@ -137,6 +137,7 @@ class CartLCClassifier(SearchingTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        **SAMPLE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
         "variant": [StrOptions({"breiman", "oc1"})],
         "sign": [StrOptions({"exact", "ignored"}), None],
@@ -190,9 +191,13 @@ class CartLCClassifier(SearchingTreeClassifier):
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = 0,
+        memory_limit: int | str | None = None,
+        sample_rows: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
+        self.memory_limit = memory_limit
+        self.sample_rows = sample_rows
         self.variant = variant
         self.sign = sign
         self.beta = beta

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from obliqua._sklearn_compat import Interval
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import (
+    SAMPLE_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     CategoricalFeatures,
     with_least_weight,
@@ -86,6 +87,7 @@ class FisherTreeClassifier(BaseTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        **SAMPLE_CONSTRAINTS,
         "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
         "refine": ["boolean"],
         "min_weight_leaf": [Interval(Real, 0.0, None, closed="left")],
@@ -120,9 +122,13 @@ class FisherTreeClassifier(BaseTreeClassifier):
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = 0,
+        memory_limit: int | str | None = None,
+        sample_rows: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
+        self.memory_limit = memory_limit
+        self.sample_rows = sample_rows
         self.categorical_features = categorical_features
         self.fill = fill
         self.max_features_per_split = max_features_per_split

@@ -13,7 +13,7 @@ from obliqua.data.sparse_rows import no_sparse
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import (
     MAX_FEATURES,
-    MEMORY_CONSTRAINTS,
+    SAMPLE_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     CategoricalFeatures,
     MaxFeatures,
@@ -164,7 +164,7 @@ class HHCartClassifier(BaseTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
-        **MEMORY_CONSTRAINTS,
+        **SAMPLE_CONSTRAINTS,
         "variant": [StrOptions({"all", "dominant", "geometric"})],
         "tau": [Interval(Real, 0.0, None, closed="left")],
         "target": [StrOptions({"first", "nearest"})],
@@ -226,10 +226,12 @@ class HHCartClassifier(BaseTreeClassifier):
         fill: str = "side",
         random_state: SeedLike = 0,
         memory_limit: int | str | None = None,
+        sample_rows: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
         self.memory_limit = memory_limit
+        self.sample_rows = sample_rows
         self.categorical_features = categorical_features
         self.level_scale = level_scale
         self.fill = fill

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from obliqua._sklearn_compat import HasMethods, Interval, StrOptions
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, NUMBER_PARAMETERS, document
 from obliqua.estimators._input import (
-    MEMORY_CONSTRAINTS,
+    SAMPLE_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     CategoricalFeatures,
 )
@@ -30,7 +30,7 @@ goodness they win, because they are easier to read.""",
 )
 _PROPOSER_CONSTRAINTS: dict[str, list[Any]] = {
     **TABLE_CONSTRAINTS,
-    **MEMORY_CONSTRAINTS,
+    **SAMPLE_CONSTRAINTS,
     "proposer": [callable, HasMethods("propose"), HasMethods("finder"), None],
     "axis_parallel": ["boolean"],
     "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
@@ -134,10 +134,12 @@ class ObliqueTreeClassifier(BaseTreeClassifier):
         fill: str = "side",
         random_state: SeedLike = 0,
         memory_limit: int | str | None = None,
+        sample_rows: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
         self.memory_limit = memory_limit
+        self.sample_rows = sample_rows
         self.categorical_features = categorical_features
         self.fill = fill
         self.proposer = proposer
@@ -266,10 +268,12 @@ class ObliqueTreeRegressor(BaseTreeRegressor):
         fill: str = "side",
         random_state: SeedLike = 0,
         memory_limit: int | str | None = None,
+        sample_rows: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
         self.memory_limit = memory_limit
+        self.sample_rows = sample_rows
 
     def _proposer(self) -> object:
         from obliqua.methods.slopes import Slopes

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from obliqua._sklearn_compat import Interval, RealNotInt, StrOptions
 from obliqua.errors import CostWarning
 from obliqua.estimators._docs import document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._input import SAMPLE_CONSTRAINTS, TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._pruning import PruningLike
 from obliqua.estimators._searching import (
     ATTRIBUTES,
@@ -200,6 +200,7 @@ class OC1Classifier(SearchingTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        **SAMPLE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
         "n_restarts": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "n_jumps": [Interval(Integral, 0, 2**31 - 1, closed="both")],
@@ -268,9 +269,13 @@ class OC1Classifier(SearchingTreeClassifier):
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = 0,
+        memory_limit: int | str | None = None,
+        sample_rows: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
+        self.memory_limit = memory_limit
+        self.sample_rows = sample_rows
         self.n_restarts = n_restarts
         self.n_jumps = n_jumps
         self.order = order

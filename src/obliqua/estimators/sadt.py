@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import Interval, StrOptions
 from obliqua.estimators._docs import document
-from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
+from obliqua.estimators._input import SAMPLE_CONSTRAINTS, TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._pruning import PruningLike
 from obliqua.estimators._searching import (
     ATTRIBUTES,
@@ -123,6 +123,7 @@ class SADTClassifier(SearchingTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeClassifier._parameter_constraints,
         **TABLE_CONSTRAINTS,
+        **SAMPLE_CONSTRAINTS,
         **SEARCH_CONSTRAINTS,
         "moves": [StrOptions({"one", "all"})],
         "temperature": [Interval(Real, 0.0, None, closed="left")],
@@ -165,9 +166,13 @@ class SADTClassifier(SearchingTreeClassifier):
         categorical_features: CategoricalFeatures = "from_dtype",
         fill: str = "side",
         random_state: SeedLike = 0,
+        memory_limit: int | str | None = None,
+        sample_rows: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._take_shared(locals())
+        self.memory_limit = memory_limit
+        self.sample_rows = sample_rows
         self.moves = moves
         self.temperature = temperature
         self.cooling = cooling

@@ -21,11 +21,13 @@ from obliqua._typing import FloatArray
 from obliqua.data.problem import Problem
 from obliqua.engine.compiled import CompiledSide, Task, check_rows, fewest_rows
 from obliqua.engine.linear_leaves import model_rows
+from obliqua.engine.moments import ClassSums, FixedPoint
+from obliqua.engine.passes import NodeJudge, Search
+from obliqua.methods.slope_sums import MOST_FITS, planned_slopes
 
 __all__ = ["ModelSlopes", "Slopes"]
 
 N_SLICES = 6
-MOST_FITS = 5
 
 
 class SlopeSettings(NamedTuple):
@@ -67,6 +69,7 @@ class Slopes(CompiledSide):
     """
 
     _finder: ClassVar[Any] = SlopeFinder
+    has_price: ClassVar[bool] = True
 
     price: float = 1.0
     min_rows: int | str | None = "2p"
@@ -75,6 +78,31 @@ class Slopes(CompiledSide):
         check_rows(self.min_rows)
         if not self.price >= 0.0:
             raise ValueError(f"price must be at least 0; got {self.price!r}.")
+
+    def needs_rows(self) -> str | None:
+        """Say what must see the rows of a node: nothing."""
+        return None
+
+    def planned(
+        self,
+        finder: Any,
+        judge: NodeJudge,
+        ranges: tuple[FloatArray, FloatArray],
+        grid: FixedPoint,
+    ) -> Search[tuple[int, ClassSums]]:
+        """Let a finder plan from sums over the rows of a node.
+
+        Parameters
+        ----------
+        finder, judge, ranges, grid
+            As for `CompiledSide`.
+
+        Returns
+        -------
+        generator
+            The search, which returns the number of tasks, and sums of all rows.
+        """
+        return planned_slopes(finder, judge, ranges, grid)
 
     def _n_groups(self, problem: Problem) -> int:
         """Return the number of slices."""
@@ -116,6 +144,10 @@ class ModelSlopes(Slopes):
 
     penalty: float = 1.0
     oblique: bool = True
+
+    def needs_rows(self) -> str | None:
+        """Say what must see the rows of a node: linear functions are fitted to them."""
+        return "a tree whose leaves say linear functions"
 
     def _settings(self, task: Task) -> SlopeSettings:
         problem = task.problem

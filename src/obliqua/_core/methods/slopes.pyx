@@ -24,18 +24,24 @@ from libc.math cimport fabs, ldexp, log, rint, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+import numpy as np
+
 from obliqua._core.base.linalg cimport eigen_symmetric, solve_lower, solve_upper
 from obliqua._core.base.rounding cimport round_significant
 from obliqua._core.base.sort cimport sort_order
-from obliqua._core.base.target cimport TargetRows, squared_error, weight_at
-from obliqua._core.base.types cimport Cut, Scorer, better, i32, i64
+from obliqua._core.base.target cimport Target, TargetRows, squared_error, weight_at
+from obliqua._core.base.types cimport Cut, Scorer, View, better, i32, i64, make_view, u8
 from obliqua._core.grow.coding cimport coding_find_absent, coding_measure
 from obliqua._core.grow.finder cimport FitData
 from obliqua._core.grow.level_means cimport number_column, room_free, room_init
-from obliqua._core.grow.moments cimport central, moments_add_all, moments_mean, moments_spread
+from obliqua._core.grow.moments cimport (
+    Grid, central, moments_add_all, moments_clear, moments_combine, moments_mean, moments_spread,
+)
 from obliqua._core.grow.planning cimport PlanningFinder
 from obliqua._core.search.direction cimport workspace_free, workspace_init
-from obliqua._core.search.gathered cimport gathered_fill, search_gathered
+from obliqua._core.search.gathered cimport (
+    Gathered, gathered_fill, gathered_free, gathered_init, search_gathered,
+)
 
 cdef extern from "loops.h" nogil:
     enum: OB_BEND
@@ -53,6 +59,103 @@ cdef double FEATURE_STEPS = 32.0
 cdef i64 VALUE_BITS = 24
 cdef i64 PIECE_BITS = 26
 
+cdef enum:
+    ROWS_AT_ONCE = 4096
+
+
+cdef inline i64 weight_in_sums(const Gathered* gathered, const Grid* grid, i64 i) noexcept nogil:
+    """The weight of a gathered row in the sums of a grid."""
+    if not gathered.weighted:
+        return 1
+    return <i64> rint(ldexp(<double> gathered.weights[i], -grid.weight_shift))
+
+
+cdef void output_clear(OutputSums* sums, i64 n_features) noexcept nogil:
+    sums.weight = sums.first = sums.square_high = sums.square_low = 0
+    memset(sums.high, 0, n_features * sizeof(i64))
+    memset(sums.low, 0, n_features * sizeof(i64))
+
+
+cdef void output_add(OutputSums* sums, const Gathered* gathered, const Grid* grid,
+                     const Target* learnt, i64 output, const u8* varies,
+                     double* values) noexcept nogil:
+    """Adds the products of gathered rows with an output; of columns that vary (NULL: of all).
+
+    `values`: room for a number per row.
+    """
+    cdef i64 n = gathered.n
+    cdef i64 i, k, at, size, w, value, product, low, high
+    cdef int m = learnt.n_numbers
+    cdef double factor
+    cdef double[32] q
+    for i in range(n):
+        value = learnt.rows[<i64> gathered.rows[i] * m + output]
+        values[i] = <double> value
+        w = weight_in_sums(gathered, grid, i)
+        sums.weight += w
+        sums.first += w * value
+        product = value * value
+        sums.square_high += w * (product >> PIECE_BITS)
+        sums.square_low += w * (product & ((<i64> 1 << PIECE_BITS) - 1))
+        sums.square_high += sums.square_low >> PIECE_BITS
+        sums.square_low &= (<i64> 1 << PIECE_BITS) - 1
+    for k in range(gathered.n_features):
+        if varies != NULL and not varies[k]:
+            continue
+        high, low = sums.high[k], sums.low[k]
+        factor = ldexp(1.0, <int> (VALUE_BITS - grid.exponent[k]))
+        at = 0
+        while at < n:
+            size = min(n - at, <i64> 32)
+            ob_whole(q, gathered.columns + k * n + at, grid.shift[k], factor, size)
+            if not gathered.weighted:
+                product = ob_whole_products(q, values + at, size)
+                high += product >> PIECE_BITS
+                low += product & ((<i64> 1 << PIECE_BITS) - 1)
+            else:
+                for i in range(size):
+                    product = <i64> values[at + i] * <i64> q[i]
+                    w = weight_in_sums(gathered, grid, at + i)
+                    high += w * (product >> PIECE_BITS)
+                    low += w * (product & ((<i64> 1 << PIECE_BITS) - 1))
+                    high += low >> PIECE_BITS
+                    low &= (<i64> 1 << PIECE_BITS) - 1
+            at += size
+        sums.high[k], sums.low[k] = high, low
+
+
+cdef void bend_add(const BendPlan* plan, const Gathered* gathered, const Grid* grid,
+                   const Target* learnt, double* block, double* bend) noexcept nogil:
+    """Adds products of two features, times what least squares leave over, to a triangle.
+
+    `block`: room for OB_BEND rows. All sums are whole numbers.
+    """
+    cdef i64 p = gathered.n_features, n = gathered.n
+    cdef i64 i, k, at, first = 0, size
+    cdef int m = learnt.n_numbers
+    cdef double rest
+    cdef double[OB_BEND] rests
+    cdef double[OB_BEND] weights
+    memset(block, 0, p * OB_BEND * sizeof(double))
+    while first < n:
+        size = min(n - first, <i64> OB_BEND)
+        for i in range(size):
+            at = <i64> gathered.rows[first + i] * m + plan.output
+            rests[i] = (<double> learnt.rows[at]) - plan.mean
+        for k in range(p):
+            if plan.varies[k]:
+                ob_bend_column(block + k * OB_BEND, rests, gathered.columns + k * n + first,
+                               grid.shift[k], ldexp(1.0, -grid.exponent[k]), plan.centre[k],
+                               plan.fit[k], FEATURE_STEPS / plan.reach[k],
+                               FAR_OUT * FEATURE_STEPS, size)
+        memset(weights, 0, sizeof(weights))
+        for i in range(size):
+            rest = rint(min(max(rests[i] / plan.deviation, -FAR), FAR) * REST_STEPS)
+            weights[i] = rint(plan.shrink * <double> weight_in_sums(gathered, grid, first + i)
+                              ) * rest
+        ob_bend_products(bend, block, weights, p)
+        first += size
+
 
 cdef class SlopeFinder(DiscriminantFinder):
     """Plans the directions of a node; `settings` has the rows of the target and the price."""
@@ -68,12 +171,14 @@ cdef class SlopeFinder(DiscriminantFinder):
         self.price = settings.price
         workspace_free(&self.memory.work)
         self.moment = <double*> malloc((p * p + 9 * p + p * OB_BEND) * sizeof(double))
+        self.products.high = <i64*> malloc(2 * p * sizeof(i64))
         if not helper:
             self.slice_ = <i32*> malloc(rows.n_rows * sizeof(i32))
-        if (self.moment == NULL or (self.slice_ == NULL and not helper)
+        if (self.moment == NULL or self.products.high == NULL or (self.slice_ == NULL and not helper)
                 or not workspace_init(&self.memory.work, capacity, self.learnt.n_sums, False,
                                       self.learnt)):
             raise MemoryError("no room to look for oblique splits")
+        self.products.low = self.products.high + p
         self.fit = self.moment + p
         self.centre = self.fit + p
         self.reach = self.centre + p
@@ -85,6 +190,7 @@ cdef class SlopeFinder(DiscriminantFinder):
     def __dealloc__(self):
         free(self.slice_)
         free(self.moment)
+        free(self.products.high)
         room_free(&self.room)
 
     def set_coding(self, const i32[::1] columns, const i32[::1] n_levels,
@@ -179,15 +285,40 @@ cdef class SlopeFinder(DiscriminantFinder):
             self.measure_spread()
         self.plan_slopes()
 
+    cdef void plan_from_sums(self) noexcept nogil:
+        """The slices alone; what least squares and bends need is told later."""
+        cdef int k
+        moments_clear(&self.sums, self.n_classes)
+        for k in range(self.gathered.n_present):
+            moments_combine(&self.sums, self.n_classes, k, 1)
+        if self.max_features < self.n_features:
+            self.measure_spread()
+        self.is_factorised = self.plan_slices()
+
     cdef void plan_slopes(self) noexcept nogil:
         """Adds all directions, from sums that are there."""
+        cdef i64 j
+        cdef double error = 0.0
+        if not self.plan_slices():
+            return
+        for j in range(min(<i64> self.learnt.n_numbers, <i64> MOST_FITS)):
+            error = self.fit_output(j)
+            self.add_fit(j)
+        if self.learnt.n_numbers > 1:
+            error = self.fit_output(self.output)
+        if error > 0.0:
+            self.begin_bends(error)
+            bend_add(&self.bends, &self.gathered, &self.grid, self.learnt, self.block, self.bend)
+            self.finish_bends()
+
+    cdef bint plan_slices(self) noexcept nogil:
+        """Adds the directions of slices; False if no feature varies."""
         cdef i64 p = self.n_features
         cdef int n = self.gathered.n_present, k
-        cdef i64 i, j
-        cdef double error = 0.0
+        cdef i64 i
         cdef double* normal = self.parts.normal
         if not self.factorise_total():
-            return
+            return False
         for k in range(n):
             self.solve_class(k)
         memset(normal, 0, p * sizeof(double))
@@ -196,63 +327,33 @@ cdef class SlopeFinder(DiscriminantFinder):
                 normal[i] -= self.parts.share[k - 1] * self.parts.solved[(k - 1) * p + i]
             if self.set_vector(normal, False, self.vectors + self.n_tasks * p):
                 self.add_task(p + self.gathered.present[k] - 1, False)
-        for j in range(min(<i64> self.learnt.n_numbers, <i64> MOST_FITS)):
-            error = self.fit_output(j)
-            if self.set_vector(self.fit, False, self.vectors + self.n_tasks * p):
-                self.add_task(p + N_SLICES - 1 + j, False)
-        if self.learnt.n_numbers > 1:
-            error = self.fit_output(self.output)
-        if error > 0.0:
-            self.plan_bends(error)
+        return True
+
+    cdef void add_fit(self, i64 output) noexcept nogil:
+        """Adds the direction of least squares that stands in `fit`."""
+        cdef i64 p = self.n_features
+        if self.set_vector(self.fit, False, self.vectors + self.n_tasks * p):
+            self.add_task(p + N_SLICES - 1 + output, False)
 
     cdef double fit_output(self, i64 output) noexcept nogil:
         """Least squares of an output, in `fit`; returns the squared error that is left."""
-        cdef i64 p = self.n_features, n = self.gathered.n
-        cdef i64 i, k, at, size, w, value, product, low, high, total = 0
-        cdef i64 first_y = 0, square_high = 0, square_low = 0
-        cdef int m = self.learnt.n_numbers
-        cdef double factor, error
-        cdef double[32] q
-        for i in range(n):
-            value = self.learnt.rows[<i64> self.gathered.rows[i] * m + output]
-            w = self.weight_in_sums(i)
-            total += w
-            first_y += w * value
-            product = value * value
-            square_high += w * (product >> PIECE_BITS)
-            square_low += w * (product & ((<i64> 1 << PIECE_BITS) - 1))
-            square_high += square_low >> PIECE_BITS
-            square_low &= (<i64> 1 << PIECE_BITS) - 1
-        error = central(square_high, square_low, total, first_y, first_y)
-        for i in range(n):
-            self.memory.work.values[i] = <double> self.learnt.rows[
-                <i64> self.gathered.rows[i] * m + output]
+        output_clear(&self.products, self.n_features)
+        output_add(&self.products, &self.gathered, &self.grid, self.learnt, output,
+                   self.parts.varies, self.memory.work.values)
+        return self.solve_output()
+
+    cdef double solve_output(self) noexcept nogil:
+        """The same from sums of products, which stand in `products`."""
+        cdef i64 p = self.n_features, k
+        cdef const OutputSums* sums = &self.products
+        cdef double error = central(sums.square_high, sums.square_low, sums.weight, sums.first,
+                                    sums.first)
         for k in range(p):
             self.fit[k] = 0.0
-            if not self.parts.varies[k]:
-                continue
-            high = low = 0
-            factor = ldexp(1.0, <int> (VALUE_BITS - self.grid.exponent[k]))
-            at = 0
-            while at < n:
-                size = min(n - at, <i64> 32)
-                ob_whole(q, self.gathered.columns + k * n + at, self.grid.shift[k], factor, size)
-                if not self.gathered.weighted:
-                    product = ob_whole_products(q, self.memory.work.values + at, size)
-                    high += product >> PIECE_BITS
-                    low += product & ((<i64> 1 << PIECE_BITS) - 1)
-                else:
-                    for i in range(size):
-                        product = <i64> self.memory.work.values[at + i] * <i64> q[i]
-                        w = self.weight_in_sums(at + i)
-                        high += w * (product >> PIECE_BITS)
-                        low += w * (product & ((<i64> 1 << PIECE_BITS) - 1))
-                        high += low >> PIECE_BITS
-                        low &= (<i64> 1 << PIECE_BITS) - 1
-                at += size
-            self.fit[k] = ldexp(central(high, low, total,
-                                        self.sums.first[self.n_classes * p + k], first_y),
-                                <int> -VALUE_BITS)
+            if self.parts.varies[k]:
+                self.fit[k] = ldexp(central(sums.high[k], sums.low[k], sums.weight,
+                                            self.sums.first[self.n_classes * p + k], sums.first),
+                                    <int> -VALUE_BITS)
         memcpy(self.moment, self.fit, p * sizeof(double))
         solve_lower(self.parts.matrix, p, self.fit)
         solve_upper(self.parts.matrix, p, self.fit)
@@ -260,55 +361,32 @@ cdef class SlopeFinder(DiscriminantFinder):
             error -= self.moment[k] * self.fit[k]
         return error
 
-    cdef i64 weight_in_sums(self, i64 i) noexcept nogil:
-        """The weight of a gathered row in the sums of the grid."""
-        if not self.gathered.weighted:
-            return 1
-        return <i64> rint(ldexp(<double> self.gathered.weights[i], -self.grid.weight_shift))
-
-    cdef void plan_bends(self, double error) noexcept nogil:
-        """Adds the directions in which what least squares leave over bends most."""
-        cdef i64 p = self.n_features, n = self.gathered.n
-        cdef i64 i, j, k, e, at
-        cdef int m = self.learnt.n_numbers
+    cdef void begin_bends(self, double error) noexcept nogil:
+        """Finds out how rows are to be summed, of what least squares leave over of an output."""
+        cdef i64 k
         cdef double weight = <double> self.sums.weights[self.n_classes]
-        cdef double mean = 0.0, rest, deviation, x
-        cdef double* bend = self.bend
-        cdef double[OB_BEND] rests
-        cdef double[OB_BEND] weights
-        cdef i64 first_y = 0, first = 0, size
-        cdef double shrink = 1.0
-        for i in range(n):
-            first_y += self.weight_in_sums(i) * <i64> self.learnt.rows[
-                <i64> self.gathered.rows[i] * m + self.output]
-        mean = (<double> first_y) / weight
-        deviation = sqrt(error / weight)
-        while shrink * weight > 2.0 ** 28:       # so that sums stay whole numbers
-            shrink /= 2.0
-        for k in range(p):
+        self.bends.output = self.output
+        self.bends.mean = (<double> self.products.first) / weight
+        self.bends.deviation = sqrt(error / weight)
+        self.bends.shrink = 1.0
+        while self.bends.shrink * weight > 2.0 ** 28:     # so that sums stay whole numbers
+            self.bends.shrink /= 2.0
+        for k in range(self.n_features):
             self.centre[k] = moments_mean(&self.sums, self.n_classes, k)
             self.reach[k] = ldexp(moments_spread(&self.sums, self.n_classes, &self.grid, k),
                                   -self.grid.exponent[k])
-        memset(bend, 0, p * p * sizeof(double))
-        memset(self.block, 0, p * OB_BEND * sizeof(double))
-        while first < n:
-            size = min(n - first, <i64> OB_BEND)
-            for i in range(size):
-                at = <i64> self.gathered.rows[first + i] * m + self.output
-                rests[i] = (<double> self.learnt.rows[at]) - mean
-            for k in range(p):
-                if self.parts.varies[k]:
-                    ob_bend_column(self.block + k * OB_BEND, rests,
-                                   self.gathered.columns + k * n + first, self.grid.shift[k],
-                                   ldexp(1.0, -self.grid.exponent[k]), self.centre[k],
-                                   self.fit[k], FEATURE_STEPS / self.reach[k],
-                                   FAR_OUT * FEATURE_STEPS, size)
-            memset(weights, 0, sizeof(weights))
-            for i in range(size):
-                rest = rint(min(max(rests[i] / deviation, -FAR), FAR) * REST_STEPS)
-                weights[i] = rint(shrink * <double> self.weight_in_sums(first + i)) * rest
-            ob_bend_products(bend, self.block, weights, p)
-            first += size
+        self.bends.centre = self.centre
+        self.bends.reach = self.reach
+        self.bends.fit = self.fit
+        self.bends.varies = self.parts.varies
+        memset(self.bend, 0, self.n_features * self.n_features * sizeof(double))
+
+    cdef void finish_bends(self) noexcept nogil:
+        """Adds the directions in which what least squares leave over bends most."""
+        cdef i64 p = self.n_features
+        cdef i64 i, j, k, e
+        cdef double x
+        cdef double* bend = self.bend
         for j in range(p):
             for k in range(j + 1):
                 bend[j * p + k] *= self.reach[j] * self.reach[k]
@@ -366,3 +444,148 @@ cdef class SlopeFinder(DiscriminantFinder):
         cut.score -= price * (variance - cut.score)
         if better(cut.score, cut.direction, cut.rows_left, best):
             best[0] = cut
+
+    # -- rows that lie elsewhere ---------------------------------------------------------------
+
+    def load_outputs(self, const i64[::1] counts, outputs, i64 widest):
+        """Plans least squares, after `load_sums` has planned slices, which are its classes.
+
+        `counts`: the sums of the node; `outputs`: what `output_sums` says of each that has a
+        direction, and of the `widest`, which is the last then. Returns how rows are to be summed
+        for bends (see `bend_sums`); None if nothing is left over to bend, or nothing varies.
+        """
+        cdef i64 j, p = self.n_features
+        cdef double error = 0.0
+        self.output = widest
+        self.variance = squared_error(&counts[0], self.learnt.n_numbers) / (
+            <double> self.scorer.weight)
+        self.n_counted = self.row_unit * (<double> self.scorer.weight)
+        if not self.is_factorised:
+            return None
+        for j, told in enumerate(outputs):
+            self.take_output(told)
+            error = self.solve_output()
+            if j < min(<i64> self.learnt.n_numbers, <i64> MOST_FITS):
+                self.add_fit(j)
+        if not error > 0.0:
+            return None
+        self.begin_bends(error)
+        return (self.bends.output, self.bends.mean, self.bends.deviation, self.bends.shrink,
+                np.array(<double[:p]> self.centre), np.array(<double[:p]> self.reach),
+                np.array(<double[:p]> self.fit), np.array(<u8[:p]> self.parts.varies))
+
+    cdef int take_output(self, told) except -1:
+        """Takes over what `output_sums` says of all rows."""
+        cdef const i64[::1] sums = told[0], high = told[1], low = told[2]
+        cdef OutputSums* mine = &self.products
+        mine.weight, mine.first = sums[0], sums[1]
+        mine.square_high, mine.square_low = sums[2], sums[3]
+        memcpy(mine.high, &high[0], self.n_features * sizeof(i64))
+        memcpy(mine.low, &low[0], self.n_features * sizeof(i64))
+        return 0
+
+    def load_bends(self, const double[:, ::1] bend):
+        """Plans the bends, from what `bend_sums` says of all rows."""
+        memcpy(self.bend, &bend[0, 0], self.n_features * self.n_features * sizeof(double))
+        with nogil:
+            self.finish_bends()
+
+    @property
+    def n_planned(self):
+        """The number of tasks."""
+        return self.n_tasks
+
+    def worth(self, double score, i64 n_coef):
+        """What a cut with this score is worth, with so many coefficients."""
+        self.n_coef = n_coef
+        return self.priced(score)
+
+    def least_score(self, double bar, i64 n_coef):
+        """A score that a cut must have at least to be worth more than `bar`."""
+        cdef double price = self.price_of(n_coef)
+        return max((bar + price * self.variance) / (1.0 + price) * SLACK, 0.0)
+
+
+# --- sums of parts of the rows --------------------------------------------------------------------
+
+
+cdef class _Part:
+    """Some rows of a problem, gathered a few thousand at a time."""
+
+    cdef object held
+    cdef View view
+    cdef const i32[::1] rows
+    cdef i32[::1] one_class
+    cdef const Target* target
+    cdef Gathered gathered
+    cdef Grid grid
+    cdef i64 at
+
+    def __cinit__(self, Z, const i32[::1] rows, TargetRows target, const double[::1] shift,
+                  const i32[::1] exponent, int weight_shift):
+        self.held = (Z, target, shift, exponent)
+        self.view = make_view(Z)
+        self.rows = rows
+        self.one_class = np.zeros(self.view.n_rows, dtype=np.int32)
+        self.target = &target.target
+        self.grid.shift = <double*> &shift[0]
+        self.grid.exponent = <i32*> &exponent[0]
+        self.grid.weight_shift = weight_shift
+        if not gathered_init(&self.gathered, max(min(<i64> rows.shape[0], <i64> ROWS_AT_ONCE), 1),
+                             self.view.n_cols, 1, self.target.weights != NULL):
+            raise MemoryError("no room for the sums of products")
+
+    def __dealloc__(self):
+        gathered_free(&self.gathered)
+
+    cdef bint next(self) noexcept nogil:
+        """Gathers some more rows; False if there are none."""
+        cdef i64 n = min(self.rows.shape[0] - self.at, <i64> ROWS_AT_ONCE)
+        if n <= 0:
+            return False
+        gathered_fill(&self.gathered, &self.view, &self.rows[self.at], n, &self.one_class[0],
+                      self.target.weights, 1)
+        self.at += n
+        return True
+
+
+def output_sums(Z, rows, TargetRows target, i64 output, shift, exponent, int weight_shift):
+    """Of rows and an output: (weight, sum, high and low sums of squares), then of products.
+
+    Products with each column, in two pieces: high * 2^26 + low. Values of columns are on the grid
+    of `moments.scatter`, the output on its own.
+    """
+    cdef _Part part = _Part(Z, rows, target, shift, exponent, weight_shift)
+    cdef OutputSums sums
+    cdef double[::1] values = np.empty(max(min(len(rows), ROWS_AT_ONCE), 1))
+    found = np.zeros((2, part.view.n_cols), dtype=np.int64)
+    cdef i64[:, ::1] pieces = found
+    sums.high, sums.low = &pieces[0, 0], &pieces[1, 0]
+    output_clear(&sums, part.view.n_cols)
+    with nogil:
+        while part.next():
+            output_add(&sums, &part.gathered, &part.grid, part.target, output, NULL, &values[0])
+    whole = [sums.weight, sums.first, sums.square_high, sums.square_low]
+    return np.array(whole, dtype=np.int64), found[0], found[1]
+
+
+def bend_sums(Z, rows, TargetRows target, plan, shift, exponent, int weight_shift):
+    """The lower triangle of products of two features, times what least squares leave over.
+
+    `plan` is what `SlopeFinder.load_outputs` says of all rows. The sums are whole numbers.
+    """
+    cdef _Part part = _Part(Z, rows, target, shift, exponent, weight_shift)
+    cdef i64 p = part.view.n_cols
+    cdef const double[::1] centre = plan[4], reach = plan[5], fit = plan[6]
+    cdef const u8[::1] varies = plan[7]
+    cdef BendPlan bends
+    cdef double[::1] block = np.empty(p * OB_BEND)
+    found = np.zeros((p, p))
+    cdef double[:, ::1] bend = found
+    bends.output, bends.mean, bends.deviation, bends.shrink = plan[:4]
+    bends.centre, bends.reach, bends.fit = &centre[0], &reach[0], &fit[0]
+    bends.varies = &varies[0]
+    with nogil:
+        while part.next():
+            bend_add(&bends, &part.gathered, &part.grid, part.target, &block[0], &bend[0, 0])
+    return found
