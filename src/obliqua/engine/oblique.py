@@ -159,7 +159,7 @@ class ObliqueSearch:
     def _confirm(
         self, numbers: Sequence[int], bar: LineCut, known: Sequence[int] = ()
     ) -> Search[dict[int, ObliqueCut | None]]:
-        """Let winners among reflected rows keep their promise: the `known` one, if there is one."""
+        """Let winners among reflected rows keep their promise; once it is `known`, that one."""
         found: dict[int, ObliqueCut | None] = dict.fromkeys(numbers)
         planes = {number: self._finder.normal_of(number) for number in numbers}
         numbers = [number for number in numbers if len(planes[number][0]) >= 2]

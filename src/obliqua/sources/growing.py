@@ -38,7 +38,7 @@ from obliqua.tree.tree import Tree
 
 __all__ = ["RowsCounted", "SurveyedTable", "counted", "grown_and_pruned", "survey_table"]
 
-LEVEL_PASSES = 6  # that a level of a tree takes, about
+LEVEL_PASSES = 12  # a level costs as much as so many passes that only fetch rows, about
 DEEP = 12  # levels: from here on there are too many nodes to ask about each
 
 

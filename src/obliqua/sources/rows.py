@@ -221,7 +221,8 @@ class PartRowsElsewhere:
         """Add answers to those of others, if there are any."""
         if self.keep and self._kept is None:
             problems = list(self.problems()) or [self.outline]
-            self._kept = RowsInMemory(problems[0] if len(problems) == 1 else Problem.stack(problems))
+            whole = problems[0] if len(problems) == 1 else Problem.stack(problems)
+            self._kept = RowsInMemory(whole)
         for rows in self._read() if self._kept is None else [self._kept]:
             if answers is None:
                 answers = rows.ask(questions, splits)
