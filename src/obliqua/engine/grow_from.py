@@ -503,7 +503,8 @@ class _SourceGrowth:
         if bins is None:
             looking = judge.best(self.axes, axes if with_axes else axes.take(slice(0)))
         else:
-            cut, todo = judge.choose(axes, *(one[axes.line] for one in bins), LineCut())
+            sums, ends = bins
+            cut, todo = judge.choose(axes, sums[axes.line], ends[axes.line], LineCut())
             looking = judge.closer(self.axes, todo, cut)
         oblique = self._oblique(judge, columns)
         if oblique is None:

@@ -121,8 +121,9 @@ class ObliqueSearch:
         """
         assert self._everything is not None
         bar = LineCut(score=self._method.axis_bias * axis.score)
+        confirmed: dict[int, ObliqueCut | None] = {}
         if getattr(self._finder, "leading", False):
-            found, confirmed = (yield from self._two_rounds(axis)), {}
+            found = yield from self._two_rounds(axis)
         else:
             found, confirmed = yield from self._best_of_all(bar)
         if found is None or not found.cut.score > bar.score:
@@ -154,7 +155,8 @@ class ObliqueSearch:
             known.append(-1 if found is None else found.number)
             return found
 
-        return tuple((yield from together(closer(), self._confirm(numbers, bar, known))))
+        found, confirmed = yield from together(closer(), self._confirm(numbers, bar, known))
+        return found, confirmed
 
     def _confirm(
         self, numbers: Sequence[int], bar: LineCut, known: Sequence[int] = ()

@@ -92,6 +92,7 @@ class SurveyedTable(NamedTuple):
             part.forget()
             mine = division.parts.get(part.part.number, none)
             parts.append(PartRowsElsewhere(part.part, self.recipe, part.keep, mine, held))
+            parts[-1].remember = part.remember
         return RowsInParts(parts, self.run)
 
     @property
@@ -130,6 +131,7 @@ def survey_table(
         keep = size <= left
         left -= size if keep else 0
         sources.append(PartRowsElsewhere(part, recipe, keep))
+        sources[-1].remember = plan.remembers(recipe.n_rows)
     return SurveyedTable(sources, recipe, plan, run)
 
 
