@@ -64,6 +64,7 @@ __all__ = ["AtOnce", "check_sums_are_enough", "grow_from"]
 
 ROOT = 1
 FEW_ROWS = 1 << 16
+MOST_BINS_OF_LINE = 1024  # unless another zoom is wanted, as in memory
 MOST_ROWS = 2**31 - 1  # as a tree counts them
 
 
@@ -114,7 +115,8 @@ def grow_from(
         Nodes with so few rows are fetched, and the tree below them is grown in this memory;
         with a limit on leaves none are.
     zoom : Zoom
-        How closely histograms look. The tree does not depend on it.
+        How closely histograms look; as closely as `at_once` allows if left out. The tree does not
+        depend on it.
     at_once : AtOnce
         How much a pass may ask for. The tree does not depend on it.
     sample_rows : int or None
@@ -399,7 +401,7 @@ class _SourceGrowth:
             self.most_bins = max(self.at_once.bins // max(asked, 1), LEAST_BINS)
             if self.given_zoom is None:  # values take no more memory than bins would
                 few = max(self.most_bins, Zoom().few_values)
-                self.zoom = Zoom(few_values=few)
+                self.zoom = Zoom(MOST_BINS_OF_LINE, few)
             answered(self.source, {node.place: self._look(node) for node in some}, self.splits)
 
     def _groups(self, nodes: Sequence[_SourceNode]) -> Iterator[list[_SourceNode]]:
@@ -550,7 +552,8 @@ class _SourceGrowth:
         if bins is None:
             looking = judge.best(self.axes, axes if with_axes else axes.take(slice(0)))
         else:
-            cut, todo = judge.choose(axes, *(one[axes.line] for one in bins), LineCut())
+            sums, ends = bins
+            cut, todo = judge.choose(axes, sums[axes.line], ends[axes.line], LineCut())
             looking = judge.closer(self.axes, todo, cut)
         oblique = self._oblique(node, judge, columns)
         if oblique is None:

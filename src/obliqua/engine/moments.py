@@ -210,7 +210,9 @@ class ClassSums:
         matrix = np.zeros((p, p))
         rows, columns = np.tril_indices(p)
         matrix[rows, columns] = matrix[columns, rows] = products.sum(axis=0) / weight
-        return self.grid.shift + mean * unit, (matrix - np.outer(mean, mean)) * np.outer(unit, unit)
+        return self.grid.shift + mean * unit, (matrix - np.outer(mean, mean)) * np.outer(
+            unit, unit
+        )
 
 
 def class_sums(problem: Problem, rows: Int32Array, grid: FixedPoint) -> ClassSums:

@@ -129,10 +129,11 @@ class ObliqueSearch:
         """
         assert self._everything is not None
         bar = LineCut(score=self._method.axis_bias * axis.score)
+        confirmed: dict[int, ObliqueCut | None] = {}
         if getattr(self._finder, "leading", False):
-            found, confirmed = (yield from self._two_rounds(axis)), {}
+            found = yield from self._two_rounds(axis)
         elif self._priced:
-            found, confirmed = (yield from self._worth_most(bar)), {}
+            found = yield from self._worth_most(bar)
         else:
             found, confirmed = yield from self._best_of_all(bar)
         if found is None or not found.cut.score > bar.score:
@@ -164,12 +165,13 @@ class ObliqueSearch:
             known.append(-1 if found is None else found.number)
             return found
 
-        return tuple((yield from together(closer(), self._confirm(numbers, bar, known))))
+        found, confirmed = yield from together(closer(), self._confirm(numbers, bar, known))
+        return found, confirmed
 
     def _confirm(
         self, numbers: Sequence[int], bar: LineCut, known: Sequence[int] = ()
     ) -> Search[dict[int, ObliqueCut | None]]:
-        """Let winners among reflected rows keep their promise: the `known` one, if there is one."""
+        """Let winners among reflected rows keep their promise; once it is `known`, that one."""
         found: dict[int, ObliqueCut | None] = dict.fromkeys(numbers)
         planes = {number: self._finder.normal_of(number) for number in numbers}
         numbers = [number for number in numbers if len(planes[number][0]) >= 2]

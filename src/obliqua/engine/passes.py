@@ -50,7 +50,6 @@ MOST_BINS = 1 << 16  # in a question
 LEAST_BINS = 32  # of an interval, where many nodes share the bins of a pass
 MOST_VALUES = 1 << 18  # likewise
 ROWS_PER_BIN = 4
-FIRST_BINS = 4  # times as many in a first look, which has most to decide
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,7 @@ def first_look(
     n = len(lines)
     if not 0 < n <= _lines_at_once(zoom, most_bins) or n * n_rows <= zoom.few_values:
         return None
-    n_bins = _bins_of_each(n, n_rows, FIRST_BINS * zoom.n_bins, most_bins)
+    n_bins = _bins_of_each(n, n_rows, zoom.n_bins, most_bins)
     return OpenHistogram(lines, low, high, n_bins)
 
 

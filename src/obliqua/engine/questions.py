@@ -159,8 +159,8 @@ def _outermost(one: FloatArray, other: FloatArray) -> FloatArray:
 class OpenHistogram:
     """The same of all values along lines, of which it is known about where they lie.
 
-    What lies below and above is in the outermost bins, so that the ends of bins tell how far values
-    reach. The third answer is the largest sum of |terms| of a row, for each line.
+    What lies below and above is in the outermost bins, so that the ends of bins tell how far
+    values reach. The third answer is the largest sum of |terms| of a row, for each line.
     """
 
     lines: Lines

@@ -38,7 +38,7 @@ from obliqua.tree.tree import Tree
 
 __all__ = ["RowsCounted", "SurveyedTable", "counted", "grown_and_pruned", "survey_table"]
 
-LEVEL_PASSES = 6  # that a level of a tree takes, about
+LEVEL_PASSES = 12  # a level costs as much as so many passes that only fetch rows, about
 DEEP = 12  # levels: from here on there are too many nodes to ask about each
 
 
@@ -92,6 +92,7 @@ class SurveyedTable(NamedTuple):
             part.forget()
             mine = division.parts.get(part.part.number, none)
             parts.append(PartRowsElsewhere(part.part, self.recipe, part.keep, mine, held))
+            parts[-1].remember = part.remember
         return RowsInParts(parts, self.run)
 
     @property
@@ -130,6 +131,7 @@ def survey_table(
         keep = size <= left
         left -= size if keep else 0
         sources.append(PartRowsElsewhere(part, recipe, keep))
+        sources[-1].remember = plan.remembers(recipe.n_rows)
     return SurveyedTable(sources, recipe, plan, run)
 
 

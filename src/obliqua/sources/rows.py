@@ -19,6 +19,7 @@ __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
 #: What a fit takes above what imports take, if nothing else is said.
 USUAL_LIMIT = 512 << 20
 LEAST_LIMIT = 16 << 20
+BYTES_OF_NODE = 2  # that a row has come to
 BYTES_OF_READER = 3 << 18  # of a column of a file: a page, and what it is read from
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
@@ -97,6 +98,10 @@ class MemoryPlan:
         bins = self.limit // (4 * (self.n_threads + 3) * (8 * self.n_sums + 24))
         return AtOnce(bins=max(bins, 4096), rows=max(self.limit // (4 * 8 * self.row), 256))
 
+    def remembers(self, n_rows: int) -> bool:
+        """Say whether memory holds which node each row has come to."""
+        return n_rows * BYTES_OF_NODE <= self.limit // 8
+
     def fits(self, n_rows: int) -> bool:
         """Say whether a tree of so many rows can be grown in memory as ever."""
         return n_rows * self.row <= self.limit // 8
@@ -132,7 +137,7 @@ class PartRowsElsewhere:
         self.keep = keep
         self.division = division
         self.held = held
-        self.remember = True
+        self.remember = True  # which nodes its rows have come to, where they are read again
         self._kept: RowsInMemory | None = None
         self._known: dict[tuple[int, int], NodesOfRows] = {}
 
@@ -221,7 +226,8 @@ class PartRowsElsewhere:
         """Add answers to those of others, if there are any."""
         if self.keep and self._kept is None:
             problems = list(self.problems()) or [self.outline]
-            self._kept = RowsInMemory(problems[0] if len(problems) == 1 else Problem.stack(problems))
+            whole = problems[0] if len(problems) == 1 else Problem.stack(problems)
+            self._kept = RowsInMemory(whole)
         for rows in self._read() if self._kept is None else [self._kept]:
             if answers is None:
                 answers = rows.ask(questions, splits)
