@@ -28,6 +28,13 @@ import numpy as np
 WAYS = ("memory", "files", "dask")
 ROWS_OF_GROUP = 250_000
 ROWS_AT_ONCE = 500_000
+#: Estimators by the names of methods; slopes learn the label as a number.
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cart": ("CartClassifier", {}),
+    "hhcart": ("HHCartClassifier", {"variant": "dominant"}),
+    "slopes": ("ObliqueTreeRegressor", {}),
+    "oc1": ("OC1Classifier", {"n_restarts": 5, "sample_rows": 20_000}),
+}
 
 
 def make(folder: Path, n_rows: int, n_columns: int, n_files: int, single: bool) -> int:
@@ -83,9 +90,11 @@ def fitted(
     """Fit in one way; this process does nothing else."""
     import pyarrow.parquet as pq
 
-    from obliqua import CartClassifier, HHCartClassifier
+    import obliqua
 
-    for module in ("engine.grow", "methods.hhcart", "refine", "sources.growing"):
+    for module in ("engine.grow", "methods.hhcart", "methods.slopes", "methods.oc1", "refine"):
+        import_module(f"obliqua.{module}")
+    for module in ("sources.growing", "engine.grow_from"):
         import_module(f"obliqua.{module}")  # what imports take is no part of a fit
 
     if way == "dask":
@@ -99,11 +108,8 @@ def fitted(
         "n_jobs": jobs,
         "memory_limit": limit,
     }
-    estimator: Any = (
-        CartClassifier(**shared)
-        if method == "cart"
-        else HHCartClassifier(variant="dominant", **shared)
-    )
+    name, settings = METHODS[method]
+    estimator: Any = getattr(obliqua, name)(**settings, **shared)
     passes = Passes()
     logger = logging.getLogger("obliqua.passes")
     logger.setLevel(logging.INFO)
@@ -151,7 +157,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--files", type=int, default=4)
     parser.add_argument("--double", action="store_true", help="float64 instead of float32")
-    parser.add_argument("--method", choices=("cart", "hhcart"), default="hhcart")
+    parser.add_argument("--method", choices=list(METHODS), default="hhcart")
     parser.add_argument("--depth", type=int, default=8)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", default="512MB")

@@ -130,6 +130,15 @@ def test_limits_of_sides_count_in_proportion(limit: str) -> None:
     assert tree.origin_labels[tree.origin[0]] == "linear combination"
 
 
+def test_nothing_proposed_is_an_axis_parallel_tree() -> None:
+    problem, rules = three_classes(rounded=True), Rules(max_depth=3)
+    tree = grow(problem, None, "gini", rules)
+    for nothing in (None, np.empty((0, 4)), np.zeros((2, 4))):
+        source = RowsInParts(cut_up(problem, 4, seed=1))
+        found = grow_from(source, lambda _, told=nothing: told, "gini", rules, sample_rows=100)
+        assert found == tree
+
+
 def test_seed_and_node_change_the_sample() -> None:
     seen: list[Any] = []
 

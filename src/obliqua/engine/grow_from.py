@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import add, gt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ from obliqua.engine.passes import (
     reach_of,
     together,
 )
-from obliqua.engine.proposals import Proposals
+from obliqua.engine.proposals import Planes, Proposals
 from obliqua.engine.questions import (
     ColumnSums,
     LineRanges,
@@ -238,12 +239,32 @@ class _SourceNode:
     columns: FloatArray | None = None  # how far features reach, in its parent if it has one
     sums: Int64Array | None = None  # what `NodeSums` says, if it is known already
     counts: Int64Array | None = None
+    planes: Planes | None = None  # what was proposed from a sample of its rows
     split: Split | None = None
     below: tuple[Records, list[Block]] | None = None  # grown in this memory
 
     @property
     def rows(self) -> int:
         return self.end - self.start
+
+
+def _dealt_out(
+    nodes: Sequence[_SourceNode],
+    size: Callable[[_SourceNode], tuple[int, ...]],
+    most: tuple[int, ...],
+) -> Iterator[list[_SourceNode]]:
+    """Deal nodes out into groups whose sizes add up to no more than this; one may be larger."""
+    group: list[_SourceNode] = []
+    total = (0,) * len(most)
+    for node in nodes:
+        mine = size(node)
+        total = tuple(map(add, total, mine))
+        if group and any(map(gt, total, most)):
+            yield group
+            group, total = [], mine
+        group.append(node)
+    if group:
+        yield group
 
 
 class _SourceGrowth:
@@ -396,6 +417,8 @@ class _SourceGrowth:
 
     def consider(self, nodes: Sequence[_SourceNode]) -> None:
         """Look for the splits of nodes, together."""
+        if self.sampled is not None:
+            self._sample(self.sampled, [node for node in nodes if node.rows > self.few_rows])
         for some in self._groups(nodes):
             asked = sum(node.rows > self.few_rows for node in some)
             self.most_bins = max(self.at_once.bins // max(asked, 1), LEAST_BINS)
@@ -403,6 +426,34 @@ class _SourceGrowth:
                 few = max(self.most_bins, Zoom().few_values)
                 self.zoom = Zoom(MOST_BINS_OF_LINE, few)
             answered(self.source, {node.place: self._look(node) for node in some}, self.splits)
+
+    def _sample(self, ask: DirectionsOfSample, nodes: Sequence[_SourceNode]) -> None:
+        """Note what is proposed at nodes, from as many samples at a time as fit in memory."""
+        if not nodes:
+            return
+        sums = self.source.ask({node.place: [NodeSums()] for node in nodes}, self.splits)
+        target = self.outline.target_rows
+        looked_at = [
+            node
+            for node in nodes
+            if not leaf_without_search(
+                self.rules,
+                target,
+                np.ascontiguousarray(sums[node.place][0][:-2]),
+                node.rows,
+                node.depth,
+            )
+        ]
+        for some in _dealt_out(looked_at, self._size_of_sample, (self.at_once.rows,)):
+            asked = {
+                node.place: ask.at(sums[node.place][0], node.depth, node.key) for node in some
+            }
+            found = answered(self.source, asked, self.splits)
+            for node in some:
+                node.planes = found[node.place]
+
+    def _size_of_sample(self, node: _SourceNode) -> tuple[int, ...]:
+        return (min(node.rows, self.sample_rows or 0),)
 
     def _groups(self, nodes: Sequence[_SourceNode]) -> Iterator[list[_SourceNode]]:
         """Deal nodes out so that what is asked about them in a pass fits in memory."""
@@ -412,23 +463,13 @@ class _SourceGrowth:
         if self.method is not None:
             target = self.outline.target
             each *= 1 + target.n_classes if isinstance(target, Classes) else 3
-        group: list[_SourceNode] = []
-        bins = rows = 0
-        for node in nodes:
-            fetched = node.rows <= self.few_rows
-            if fetched:
-                more = 0, node.rows
-            elif self._is_deep(node):
-                more = 0, 0
-            else:
-                more = each, self.sample_rows or 0
-            bins, rows = bins + more[0], rows + more[1]
-            if group and (bins > self.at_once.bins or rows > self.at_once.rows):
-                yield group
-                group, (bins, rows) = [], more
-            group.append(node)
-        if group:
-            yield group
+
+        def size(node: _SourceNode) -> tuple[int, ...]:
+            if node.rows <= self.few_rows:
+                return 0, node.rows
+            return (0 if self._is_deep(node) else each), 0
+
+        return _dealt_out(nodes, size, (self.at_once.bins, self.at_once.rows))
 
     def keep(self, node: _SourceNode) -> list[_SourceNode]:
         """Record a node, and return its children."""
@@ -580,7 +621,8 @@ class _SourceGrowth:
     ) -> ObliqueSearch | SampledSearch | None:
         """Return the search for oblique cuts, if there is one."""
         if self.sampled is not None:
-            return SampledSearch(self.sampled, judge, columns, node.depth, node.key)
+            bias = self.proposals.axis_bias
+            return SampledSearch(node.planes, judge, columns, bias) if node.planes else None
         if self.method is None:
             return None
         every = (self.proposals.max_features or len(columns)) >= len(columns)

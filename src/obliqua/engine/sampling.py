@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._core.base.rng import child_key, row_hashes
-from obliqua._typing import AnyArray, FloatArray, Int32Array
+from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 from obliqua.criteria import Criterion
 from obliqua.data.problem import Problem
 from obliqua.data.sparse_rows import hashes_of
@@ -169,9 +169,10 @@ class DirectionsOfSample:
     scale: FloatArray
     most: int
 
-    def of(self, sample: Problem, judge: NodeJudge, depth: int, key: int) -> Planes | None:
-        """Return what is proposed."""
-        rules = self._scaled(sample, judge)
+    def at(self, sums: Int64Array, depth: int, key: int) -> Search[Planes | None]:
+        """Find out what is proposed at a node, of which `NodeSums` says this."""
+        sample = yield from sampled(int(sums[-2]), self.most, key)
+        rules = self._scaled(sample, sums)
         if isinstance(self.proposals.proposer, CompiledSide):
             method = CompiledMethod(sample, self.proposals, self.criterion, rules, self.scale)
             rows = np.arange(sample.n_rows, dtype=np.int32)
@@ -184,15 +185,14 @@ class DirectionsOfSample:
         scale = None if self.proposals.scale is None else self.scale
         return ProposerAsked(windows, self.proposals, scale)(node)
 
-    def _scaled(self, sample: Problem, judge: NodeJudge) -> Rules:
+    def _scaled(self, sample: Problem, sums: Int64Array) -> Rules:
         """Return the limits of the sides, as far as they concern a sample."""
-        weigh = sample.target_rows.weight
-        weight, all_weight = int(weigh(sample.counts)), int(weigh(judge.counts))
+        weight = int(sample.target_rows.weight(np.ascontiguousarray(sums[:-2])))
         rules = self.rules
         return replace(
             rules,
-            min_samples_leaf=max(rules.min_samples_leaf * sample.n_rows // judge.n_rows, 1),
-            min_weight_leaf=rules.min_weight_leaf * weight // all_weight,
+            min_samples_leaf=max(rules.min_samples_leaf * sample.n_rows // int(sums[-2]), 1),
+            min_weight_leaf=rules.min_weight_leaf * sample.total_weight // weight,
         )
 
 
@@ -201,33 +201,28 @@ class SampledSearch:
 
     Parameters
     ----------
-    ask : DirectionsOfSample
-        Who says what to look along.
+    planes : Planes
+        The directions.
     judge : NodeJudge
         What is known of the node.
     columns : ndarray of shape (n_features, 3)
         What `LineRanges` says of the features.
-    depth, key : int
-        Where the node is, and its random key.
+    axis_bias : float
+        By what factor a cut must be better than the best axis-parallel one.
     """
 
     def __init__(
-        self, ask: DirectionsOfSample, judge: NodeJudge, columns: FloatArray, depth: int, key: int
+        self, planes: Planes, judge: NodeJudge, columns: FloatArray, axis_bias: float
     ) -> None:
-        self._ask = ask
         self._judge = judge
         self._columns = columns
-        self._depth, self._key = depth, key
-        self._planes: Planes | None = None
-        self._lines = Lines.of_planes([])
+        self._axis_bias = axis_bias
+        self._labels = planes.labels
+        self._lines = Lines.of_planes([planes.row(k) for k in range(len(planes))])
         self._everything: Intervals | None = None
 
     def plan(self) -> Search[None]:
-        """Ask for directions, and find out how far values reach along them."""
-        sample = yield from sampled(self._judge.n_rows, self._ask.most, self._key)
-        self._planes = planes = self._ask.of(sample, self._judge, self._depth, self._key)
-        if planes is not None:
-            self._lines = Lines.of_planes([planes.row(k) for k in range(len(planes))])
+        """Find out how far values reach along the directions."""
         (reach,) = yield [LineRanges(self._lines)]
         tolerance = self._lines.tolerance(reach, self._columns)
         self._everything = self._judge.whole(self._lines, reach, tolerance)
@@ -246,7 +241,7 @@ class SampledSearch:
             The search.
         """
         assert self._everything is not None
-        bar = LineCut(score=self._ask.proposals.axis_bias * axis.score)
+        bar = LineCut(score=self._axis_bias * axis.score)
         cut = yield from self._judge.best(self._lines, self._everything, bar)
         return self._found(cut)
 
@@ -262,6 +257,4 @@ class SampledSearch:
 
     def describe(self, number: int) -> str:
         """Say what a direction is."""
-        assert self._planes is not None
-        labels = self._planes.labels
-        return f"direction {number}" if labels is None else labels[number]
+        return f"direction {number}" if self._labels is None else self._labels[number]

@@ -174,7 +174,8 @@ cdef class SlopeFinder(DiscriminantFinder):
         self.products.high = <i64*> malloc(2 * p * sizeof(i64))
         if not helper:
             self.slice_ = <i32*> malloc(rows.n_rows * sizeof(i32))
-        if (self.moment == NULL or self.products.high == NULL or (self.slice_ == NULL and not helper)
+        if (self.moment == NULL or self.products.high == NULL
+                or (self.slice_ == NULL and not helper)
                 or not workspace_init(&self.memory.work, capacity, self.learnt.n_sums, False,
                                       self.learnt)):
             raise MemoryError("no room to look for oblique splits")
@@ -506,7 +507,7 @@ cdef class SlopeFinder(DiscriminantFinder):
         return max((bar + price * self.variance) / (1.0 + price) * SLACK, 0.0)
 
 
-# --- sums of parts of the rows --------------------------------------------------------------------
+# --- sums of parts of the rows -------------------------------------------------------------------
 
 
 cdef class _Part:
