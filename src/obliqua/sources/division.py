@@ -28,7 +28,15 @@ from obliqua.data.target import Numbers
 from obliqua.prune.division import MOST_PARTS
 from obliqua.sources.survey import asked
 
-__all__ = ["HeldOut", "NeedsAllRows", "hold_out_rows"]
+__all__ = [
+    "HeldOut",
+    "NeedsAllRows",
+    "RowKeys",
+    "RowsLook",
+    "hold_out_rows",
+    "is_among",
+    "shared_keys",
+]
 
 Hashes = NDArray[np.uint64]
 
@@ -103,7 +111,7 @@ class Groups(NamedTuple):
         return owner, scattered(self.key[owner], place), size
 
 
-def _is_among(keys: Hashes, some: Hashes) -> BoolArray:
+def is_among(keys: Hashes, some: Hashes) -> BoolArray:
     """Say which keys are among some that are sorted."""
     if len(some) == 0:
         return np.zeros(len(keys), dtype=bool)
@@ -239,7 +247,7 @@ class CountShared(RowsLook):
     def of(self, problem: Problem, part: int, memory: dict[Any, int]) -> SharedRows:
         """Return what some rows answer."""
         key = self.keys.of(problem)
-        here = np.flatnonzero(_is_among(key, self.shared))
+        here = np.flatnonzero(is_among(key, self.shared))
         ones = np.ones(len(here), np.int64)
         weight = ones if problem.weights is None else problem.weights[here]
         pieces = ones
@@ -262,7 +270,7 @@ class PieceLook(RowsLook):
     def of(self, problem: Problem, part: int, memory: dict[Any, int]) -> Any:
         """Return what some rows answer."""
         groups, _ = Groups.of(problem, self.keys)
-        return self.of_groups(groups.take(~_is_among(groups.key, self.shared)))
+        return self.of_groups(groups.take(~is_among(groups.key, self.shared)))
 
     def of_groups(self, groups: Groups) -> Any:
         """Return what some groups answer."""
@@ -323,7 +331,7 @@ class TakenPieces(NamedTuple):
     def holds(self, hashes: Hashes, size: Int64Array) -> BoolArray:
         """Say which pieces are held out."""
         early = (hashes < np.uint64(self.below)) & (size < self.limit)
-        return np.asarray(early | _is_among(hashes, self.more))
+        return np.asarray(early | is_among(hashes, self.more))
 
 
 # --- the division --------------------------------------------------------------------------------
@@ -397,7 +405,7 @@ class DivideRows(RowsLook):
         begin = end - weights[order]
         start[order] = begin - begin[first][group[order]]
         kept = self._kept_weight(groups)
-        shared = _is_among(groups.key, self.groups.key)
+        shared = is_among(groups.key, self.groups.key)
         if shared.any():
             at = np.searchsorted(self.groups.key, groups.key[shared])
             kept[shared] = self._kept_weight(self.groups.take(at))
@@ -462,7 +470,8 @@ def hold_out_rows(
             )
         learnt = asked(run, DistinctNumbers(limit // 32), parts)
     keys = RowKeys(seed, not counted or rows.n_counted > MOST_PARTS, learnt)
-    shared = _shared_keys(parts, run, keys, rows.n_rows, limit)
+    what_for = "to hold some out (as pruning=None does not)"
+    shared = shared_keys(parts, run, keys, rows.n_rows, limit, what_for)
     of_shared = asked(run, CountShared(keys, shared), parts) if len(shared) else _nothing()
     groups = of_shared.groups(keys.whole_groups)
     target = fraction * float(rows.total_weight)
@@ -481,7 +490,9 @@ def _nothing() -> SharedRows:
     return SharedRows(np.empty(0, np.uint64), none, none, none, none)
 
 
-def _shared_keys(parts: Sequence[Any], run: Any, keys: RowKeys, n_rows: int, limit: int) -> Hashes:
+def shared_keys(
+    parts: Sequence[Any], run: Any, keys: RowKeys, n_rows: int, limit: int, what_for: str
+) -> Hashes:
     """Find the keys that are in several batches, a part of all keys in a pass."""
     n_passes = max(math.ceil(n_rows * BYTES_OF_KEY / limit), 1)
     ends = [2**64 * k // n_passes for k in range(n_passes)] + [2**64 - 1]
@@ -491,9 +502,8 @@ def _shared_keys(parts: Sequence[Any], run: Any, keys: RowKeys, n_rows: int, lim
         found.append(key[several])
         if sum(map(len, found)) * BYTES_OF_KEY > limit:
             raise NeedsAllRows(
-                "Too many rows have equals in other parts of the table to choose rows to hold "
-                "out within memory_limit. Give a larger one, pruning=None, or weights in the "
-                "place of equal rows."
+                f"Too many rows have equals in other parts of the table {what_for} within "
+                "memory_limit. Give a larger one, or weights in the place of equal rows."
             )
     return np.concatenate(found)
 
