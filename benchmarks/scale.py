@@ -78,14 +78,14 @@ def high_water() -> int:
 
 
 def fitted(
-    way: str, folder: str, method: str, depth: int, jobs: int, limit: str
+    way: str, folder: str, method: str, depth: int, jobs: int, limit: str, samples: int
 ) -> dict[str, Any]:
     """Fit in one way; this process does nothing else."""
     import pyarrow.parquet as pq
 
-    from obliqua import CartClassifier, HHCartClassifier
+    from obliqua import CartClassifier, HHCartClassifier, ObliqueForestClassifier
 
-    for module in ("engine.grow", "methods.hhcart", "refine", "sources.growing"):
+    for module in ("engine.grow", "methods.hhcart", "refine", "sources.growing", "forest"):
         import_module(f"obliqua.{module}")  # what imports take is no part of a fit
 
     if way == "dask":
@@ -93,17 +93,16 @@ def fitted(
         import dask.dataframe as dd
 
         dask.config.set(scheduler="threads", num_workers=jobs)
-    shared: dict[str, Any] = {
-        "max_depth": depth,
-        "pruning": None,
-        "n_jobs": jobs,
-        "memory_limit": limit,
-    }
-    estimator: Any = (
-        CartClassifier(**shared)
-        if method == "cart"
-        else HHCartClassifier(variant="dominant", **shared)
-    )
+    shared: dict[str, Any] = {"n_jobs": jobs, "memory_limit": limit}
+    estimator: Any
+    if method == "forest":
+        estimator = ObliqueForestClassifier(
+            max_samples=samples, oob_score=True, random_state=0, **shared
+        )
+    elif method == "cart":
+        estimator = CartClassifier(max_depth=depth, pruning=None, **shared)
+    else:
+        estimator = HHCartClassifier(variant="dominant", max_depth=depth, pruning=None, **shared)
     passes = Passes()
     logger = logging.getLogger("obliqua.passes")
     logger.setLevel(logging.INFO)
@@ -120,22 +119,27 @@ def fitted(
     else:
         given = dd.read_parquet(f"{folder}/*.parquet"), "y"
     wall, cpu = time.perf_counter(), time.process_time()
-    tree = estimator.fit(*given).tree_
-    arrays = b"".join(getattr(tree, name).tobytes() for name in ("coef", "threshold", "stats"))
+    estimator.fit(*given)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    tree: Any = estimator.model_.trees if method == "forest" else estimator.tree_
+    names = ("coef", "threshold", "entry_weight" if method == "forest" else "stats", "spread")
+    arrays = b"".join(getattr(tree, name).tobytes() for name in names)
+    arrays += repr(getattr(estimator, "oob_score_", "")).encode()
     return {
         "way": way,
-        "cpu": time.process_time() - cpu,
-        "wall": time.perf_counter() - wall,
+        "cpu": cpu,
+        "wall": wall,
         "peak": high_water() - before,
         "passes": passes.n,
-        "leaves": tree.n_leaves,
-        "tree": hashlib.sha1(arrays + tree.spread.tobytes()).hexdigest()[:8],
+        "leaves": len(tree.leaf_rows) if method == "forest" else tree.n_leaves,
+        "tree": hashlib.sha1(arrays).hexdigest()[:8],
     }
 
 
 def in_a_process(way: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     """Fit in one way, in a process of its own."""
     words = [way, str(folder), given.method, str(given.depth), str(given.jobs), given.limit]
+    words.append(str(given.samples))
     command = [sys.executable, "-m", "benchmarks.scale", "--one", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -151,18 +155,20 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--files", type=int, default=4)
     parser.add_argument("--double", action="store_true", help="float64 instead of float32")
-    parser.add_argument("--method", choices=("cart", "hhcart"), default="hhcart")
+    parser.add_argument("--method", choices=("cart", "hhcart", "forest"), default="hhcart")
+    parser.add_argument("--samples", type=int, default=10_000, help="max_samples of a forest")
     parser.add_argument("--depth", type=int, default=8)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", default="512MB")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--folder", type=Path, help="where the files are, or are to be kept")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--one", nargs=6, help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs=7, help=argparse.SUPPRESS)
     given = parser.parse_args(words)
     if given.one:
-        way, folder, method, depth, jobs, limit = given.one
-        print(json.dumps(fitted(way, folder, method, int(depth), int(jobs), limit)))
+        way, folder, method, depth, jobs, limit, samples = given.one
+        found = fitted(way, folder, method, int(depth), int(jobs), limit, int(samples))
+        print(json.dumps(found))
         return 0
     if given.quick:
         given.rows, given.columns, given.double, given.limit = 2e6, 25, True, "100MB"

@@ -83,7 +83,7 @@ def _keeps_out_of_bag(forest: Any, rows: ForestElsewhere) -> bool | None:
 
     if not forest.oob_score:
         return None
-    target = rows.table.recipe.outline.target
+    target: Any = rows.table.recipe.outline.target
     is_classes = isinstance(target, Classes)
     width = target.n_classes if is_classes else target.n_outputs
     keeps = rows.keeps_out_of_bag(width)

@@ -187,9 +187,9 @@ The number of threads, each of which grows a tree at a time: `None` means 1 unle
         "int, str or None",
         """\
 What `fit` may take of memory, above what imports take, where X tells of a table in files: a number
-of bytes, or a text such as '2GB'. Of a larger table the rows that trees draw are fetched in passes,
-and give the same forest: `max_samples` says how many these are. `None` stands for 512 MiB, however
-much there is. Of no use where X is in memory.""",
+of bytes, or a text such as '2GB'. Of a larger table the rows that trees draw, `max_samples` of
+them, are fetched in passes, and give the same forest. `None` stands for 512 MiB, however much
+there is. Of no use where X is in memory.""",
     ),
     "verbose": ("int", "1 prints how many trees there are, ten times; 2 says so after each tree."),
 }
@@ -366,7 +366,7 @@ class _Forest(Seeded, ForestQuestions):
         return Sampling(rows, seed, *self._drawing(rows.n_counted))
 
     def _drawing(self, n_rows: int) -> tuple[bool, float, bool]:
-        """Return whether rows are put back, how many are drawn, and whether classes are balanced."""
+        """Return whether rows are put back, how many are drawn, and if classes are balanced."""
         size: float = 1.0
         if self.bootstrap:
             size = float(n_rows)
@@ -452,9 +452,7 @@ class _Forest(Seeded, ForestQuestions):
 
         return note
 
-    def _there(
-        self, outline: Problem, fingerprint: str, classes: AnyArray
-    ) -> PackedTrees | None:
+    def _there(self, outline: Problem, fingerprint: str, classes: AnyArray) -> PackedTrees | None:
         """Return the trees to which others are added, if these are the same rows."""
         model = vars(self).get("model_")
         if not self.warm_start or model is None:

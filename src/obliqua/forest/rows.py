@@ -198,10 +198,11 @@ def _column(values: FloatArray, stand_in: float) -> tuple[Int32Array, NDArray[np
     if not len(distinct):
         return rank, np.zeros(len(values), np.float32), 0
     place = rank[rank >= 0]
-    middle = np.searchsorted(np.cumsum(np.bincount(place)), (len(place) + 1) // 2)
+    middle = int(np.searchsorted(np.cumsum(np.bincount(place)), (len(place) + 1) // 2))
+    low, high = float(distinct[0]), float(distinct[-1])
     some_missing = len(place) < len(values)
     floats = ColumnFloats.of_range(
-        *distinct[[0, -1, middle]].tolist(), stand_in if some_missing else None
+        low, high, float(distinct[middle]), stand_in if some_missing else None
     )
     return rank, floats.of(values, stand_in), floats.exponent
 

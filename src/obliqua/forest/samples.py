@@ -84,13 +84,9 @@ class Sampling:
         if self.replace:
             total = rows.weights.sum() if self.total is None else self.total
             means = rows.weights / rows.pieces * (self.size / total)
-            draw_counts(
-                rows.keys, rows.pieces, means, key, counts, times, drawn, self.never_none
-            )
+            draw_counts(rows.keys, rows.pieces, means, key, counts, times, drawn, self.never_none)
         elif self.size < 1.0:
-            draw_share(
-                rows.keys, rows.pieces, self.size, key, times, drawn, self.never_none
-            )
+            draw_share(rows.keys, rows.pieces, self.size, key, times, drawn, self.never_none)
             counts = rows.weights * (times / rows.pieces)
         else:
             drawn[:] = 1

@@ -1,10 +1,10 @@
 """Forests from tables elsewhere: passes fetch the rows of some trees, which grow in memory.
 
 Which rows a tree draws depends on the seed, the tree and what is in a row, so that each batch
-knows it of its own rows. Equal rows are one row to a forest: those that lie in several batches must
-be known together. A tree also depends on some facts of all rows: their number and weight, and for
-each column its range, its mean and its middle value. With these, the trees are those of all rows in
-one memory, bit for bit.
+knows it of its own rows. Equal rows are one row to a forest: those that lie in several batches
+must be known together. A tree also depends on some facts of all rows: their number and weight, and
+for each column its range, its mean and its middle value. With these, the trees are those of all
+rows in one memory, bit for bit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,8 @@ from obliqua.data.problem import Problem
 from obliqua.data.target import Classes, Numbers
 from obliqua.forest.rows import MOST_PIECES, ROW_SEED, ColumnFloats, ForestRows, ranks_of
 from obliqua.forest.samples import Sampling
-from obliqua.sources.division import Hashes, NeedsAllRows, RowKeys, RowsLook, is_among, shared_keys
+from obliqua.sources.different_rows import DifferentRows, EqualLook, EqualRows, counts_of
+from obliqua.sources.division import Hashes, NeedsAllRows, RowKeys, RowsLook, shared_keys
 from obliqua.sources.growing import SurveyedTable
 from obliqua.sources.rows import BYTES_OF_READER, MemoryPlan
 from obliqua.sources.survey import PartLook, TablePart, TableRecipe, asked, kept_rows
@@ -177,178 +177,6 @@ class FactsLook(RowsLook):
         )
 
 
-# --- equal rows ----------------------------------------------------------------------------------
-
-
-class EqualRows(NamedTuple):
-    """Equal rows that lie in several batches, counted by key, as how many they count, and part."""
-
-    key: Hashes
-    count: Int64Array
-    part: Int64Array
-    rows: Int64Array
-    weight: Int64Array
-
-    @classmethod
-    def none(cls) -> EqualRows:
-        """Return that there are none."""
-        none = np.empty(0, np.int64)
-        return cls(np.empty(0, np.uint64), none, none, none, none)
-
-    @classmethod
-    def joined(cls, several: Sequence[EqualRows]) -> EqualRows:
-        """Add up."""
-        key, count, part, rows, weight = (np.concatenate(c) for c in zip(*several, strict=True))
-        if len(key) == 0:
-            return cls.none()
-        order = np.lexsort((part, count, key))
-        key, count, part = key[order], count[order], part[order]
-        new = (np.diff(key) != 0) | (np.diff(count) != 0) | (np.diff(part) != 0)
-        start = np.flatnonzero(np.append(True, new))
-        added = (np.add.reduceat(column[order], start) for column in (rows, weight))
-        return cls(key[start], count[start], part[start], *added)
-
-    @property
-    def before(self) -> Int64Array:
-        """How many pieces of the group come before the rows of each entry: lighter rows first."""
-        pieces = self.count * self.rows
-        begin = np.cumsum(pieces) - pieces
-        return np.asarray(begin - begin[np.searchsorted(self.key, self.key)])
-
-
-@dataclass(frozen=True, eq=False)
-class EqualLook(RowsLook):
-    """Counts rows whose equals lie in several batches."""
-
-    keys: RowKeys
-    counted: bool
-    shared: Hashes
-
-    def of(self, problem: Problem, part: int, memory: dict[Any, Any]) -> EqualRows:
-        """Return what some rows answer."""
-        key = self.keys.of(problem)
-        here = np.flatnonzero(is_among(key, self.shared))
-        ones = np.ones(len(here), np.int64)
-        weight = ones if problem.weights is None else problem.weights[here]
-        count = _counts(problem, self.counted)[here]
-        return EqualRows.joined([EqualRows(key[here], count, part * ones, ones, weight)])
-
-    def _joined(self, answers: Sequence[EqualRows]) -> EqualRows:
-        return EqualRows.joined(answers)
-
-
-def _counts(problem: Problem, counted: bool) -> Int64Array:
-    """Return of how many pieces each row consists."""
-    if counted and problem.row_counts is not None:
-        return problem.row_counts
-    return np.ones(problem.n_rows, np.int64)
-
-
-class SharedGroups(NamedTuple):
-    """Groups of equal rows that lie in several batches."""
-
-    key: Hashes
-    pieces: Int64Array
-    weight: Int64Array
-    owner: Int64Array  # the first part that has such rows
-
-
-class BatchGroups(NamedTuple):
-    """The different rows of a batch; of each, all that its equals anywhere add up to."""
-
-    key: Hashes
-    source: Int64Array  # a row of the batch
-    group: Int64Array  # by row of the batch
-    pieces: Int64Array
-    weight: Int64Array
-    mine: BoolArray  # whether this batch speaks for it: one of all does
-
-
-@dataclass(frozen=True, eq=False)
-class DifferentRows:
-    """What makes rows equal, and what is known of those that lie in several batches."""
-
-    keys: RowKeys
-    counted: bool  # whether rows may count as several
-    equal: EqualRows
-
-    @cached_property
-    def groups(self) -> SharedGroups:
-        """The groups of equal rows that lie in several batches."""
-        equal = self.equal
-        if not len(equal.key):
-            return SharedGroups(equal.key, equal.count, equal.weight, equal.part)
-        start = np.flatnonzero(np.append(True, np.diff(equal.key) != 0))
-        return SharedGroups(
-            equal.key[start],
-            np.add.reduceat(equal.count * equal.rows, start),
-            np.add.reduceat(equal.weight, start),
-            np.minimum.reduceat(equal.part, start),
-        )
-
-    def of(self, problem: Problem, part: int, memory: dict[Any, Any]) -> BatchGroups:
-        """Return the different rows of a batch."""
-        keys = self.keys.of(problem)
-        key, source, group = np.unique(keys, return_index=True, return_inverse=True)
-        n, known = len(key), self.groups
-        # Sums of whole numbers below 2^53 are exact.
-        pieces = np.bincount(group, _counts(problem, self.counted), n).astype(np.int64)
-        weight = pieces.copy()
-        if problem.weights is not None:
-            weight = np.bincount(group, problem.weights, n).astype(np.int64)
-        mine = np.ones(n, dtype=bool)
-        shared = np.flatnonzero(is_among(key, known.key))
-        if len(shared):
-            at = np.searchsorted(known.key, key[shared])
-            pieces[shared], weight[shared] = known.pieces[at], known.weight[at]
-            seen = memory.setdefault("seen", np.zeros(len(known.key), dtype=bool))
-            mine[shared] = (known.owner[at] == part) & ~seen[at]
-            seen[at] = True
-        return BatchGroups(key, source, group, pieces, weight, mine)
-
-    def first_pieces(
-        self, problem: Problem, groups: BatchGroups, part: int, memory: dict[Any, Any]
-    ) -> Int64Array:
-        """Return where among the pieces of a batch's groups those of each row begin.
-
-        Of equal rows the lighter comes first, and then in their order in the table.
-        """
-        count = _counts(problem, self.counted)
-        order = np.lexsort((count, groups.group))
-        begin = np.cumsum(count[order]) - count[order]
-        place = np.empty(len(order), np.int64)
-        first = np.searchsorted(groups.group[order], np.arange(len(groups.key)))
-        place[order] = begin - begin[first][groups.group[order]]
-        there = np.flatnonzero(is_among(groups.key, self.groups.key)[groups.group])
-        if len(there):
-            if "before" not in memory:
-                memory["before"] = self.equal.before
-            before = memory["before"]
-            at = self._entries(groups.key[groups.group[there]], count[there], part)
-            order = np.argsort(at, kind="stable")
-            again = np.arange(len(at)) - np.searchsorted(at[order], at[order])
-            place[there[order]] = before[at[order]] + again * count[there[order]]
-            np.add.at(before, at, count[there])
-        return np.asarray(pointers(groups.pieces)[:-1][groups.group] + place)
-
-    def _entries(self, key: Hashes, count: Int64Array, part: int) -> Int64Array:
-        """Return which entry of the equal rows some rows of a part belong to."""
-        equal = self.equal
-        mine = np.flatnonzero(equal.part == part)
-        order = np.lexsort((count, key))
-        # Both are sorted by key and count, and each pair of mine is there once.
-        new = (np.diff(key[order]) != 0) | (np.diff(count[order]) != 0)
-        pair = np.append(0, np.cumsum(new))
-        first = order[np.append(0, np.flatnonzero(new) + 1)]
-        low = np.searchsorted(equal.key[mine], key[first])
-        for k in range(len(first)):
-            while equal.count[mine[low[k]]] != count[first[k]]:
-                low[k] += 1
-        found = np.empty(len(key), np.int64)
-        found[order] = mine[low[pair]]
-        return found
-
-
 # --- columns -------------------------------------------------------------------------------------
 
 
@@ -453,7 +281,8 @@ class ValuesInBins(RowsLook):
         return found
 
     def _joined(self, answers: Sequence[list[list[FloatArray]]]) -> list[list[FloatArray]]:
-        return [[one for some in several for one in some] for several in zip(*answers, strict=True)]
+        by_column = zip(*answers, strict=True)
+        return [[one for some in several for one in some] for several in by_column]
 
 
 # --- rows that are drawn -------------------------------------------------------------------------
@@ -552,7 +381,7 @@ class OutOfBagLook(RowsLook):
         if len(Z):
             groups = self.different.of(problem, part, memory)
             first = self.different.first_pieces(problem, groups, part, memory)
-            last = first + _counts(problem, self.different.counted)
+            last = first + counts_of(problem, self.different.counted)
             sampling = _from_these(
                 self.sampling, groups.key, groups.pieces, groups.weight, learnt[groups.source]
             )
@@ -758,14 +587,15 @@ class ForestElsewhere:
     def _trees_at_once(self, sampling: Sampling) -> int:
         """Return of how many trees the rows fit in memory together; refuse if of none."""
         plan, n = self.table.plan, self.facts.n_rows
-        most = rows_in_memory(plan)
+        row = bytes_of_row(plan, self.table.recipe.outline.Z.dtype.itemsize)
+        most = plan.limit // 2 // row
         if n <= most:
             return 2**31
         of_tree = self._rows_of_tree(sampling.replace, sampling.size)
         if of_tree > most:
             fewer = max(int(most - 6 * math.sqrt(most) - 16), 1)
             reading = plan.n_threads * plan.n_features * BYTES_OF_READER
-            needed = math.ceil((2 * of_tree * bytes_of_row(plan) + reading) / 2**20)
+            needed = math.ceil((2 * of_tree * row + reading) / 2**20)
             raise NeedsAllRows(
                 f"Each tree of the forest draws about {of_tree:,} different rows of {n:,}, and "
                 f"memory_limit has room for {most:,}. Give max_samples={fewer} or less, which is "
@@ -832,7 +662,7 @@ class ForestElsewhere:
         return OutOfBag(*map(np.concatenate, zip(*_in_order(self._ask(look)), strict=True)))
 
     def right_out_of_bag(self, sampling: Sampling, trees: PackedTrees) -> tuple[int, int, int]:
-        """Count rows, those that some tree was grown without, and those that these are right about."""
+        """Count rows, those that some tree was grown without, and right answers to these."""
         look = OutOfBagLook(self.different, sampling, trees, self.alone, counts=True)
         n_rows, known, right = self._ask(look).tolist()
         return n_rows, known, right
@@ -844,11 +674,7 @@ def _edges(values: FloatArray) -> FloatArray:
     return np.unique(found[:: max(len(found) // EDGES, 1)])
 
 
-def bytes_of_row(plan: MemoryPlan) -> int:
-    """Return how much memory a row takes from which trees are grown."""
-    return 24 * plan.n_features + BYTES_OF_ROW + BYTES_OF_GROWER * plan.n_threads
-
-
-def rows_in_memory(plan: MemoryPlan) -> int:
-    """Return how many rows trees are grown from together."""
-    return plan.limit // 2 // bytes_of_row(plan)
+def bytes_of_row(plan: MemoryPlan, itemsize: int) -> int:
+    """Return how much memory a row takes from which trees are grown; values for a while twice."""
+    columns = (2 * itemsize + 8) * plan.n_features
+    return columns + BYTES_OF_ROW + BYTES_OF_GROWER * plan.n_threads

@@ -70,7 +70,7 @@ def _workers() -> tuple[int, int | None]:
     base: Any = require("dask.base", *PURPOSE)
     system: Any = require("dask.system", *PURPOSE)
     scheduler = base.get_scheduler()
-    client = getattr(scheduler, "__self__", None)
+    client: Any = getattr(scheduler, "__self__", None)
     if not hasattr(client, "nthreads"):
         return system.CPU_COUNT, None
     threads = client.nthreads()
