@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from obliqua._core.base.rng import scattered
 from obliqua._core.forest.trees import rank_entries
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.data.problem import Problem
@@ -22,7 +23,7 @@ from obliqua.data.sparse_rows import hashes_of
 from obliqua.data.target import Classes, Numbers
 from obliqua.tree.layout import pointers
 
-__all__ = ["ColumnFloats", "ForestRows", "forest_rows", "ranks_of"]
+__all__ = ["ColumnFloats", "ForestRows", "fingerprint_of", "forest_rows", "mark_of", "ranks_of"]
 
 #: Whole weights, if none is above this, are so many rows that are drawn each by itself.
 MOST_PIECES = 64
@@ -86,10 +87,8 @@ class ForestRows:
     @property
     def fingerprint(self) -> str:
         """What tells these rows, with their weights, from others."""
-        state = hashlib.sha256(repr(self.unit).encode())
-        for array in (self.keys, self.pieces, self.weights, self.target, self.level_ptr):
-            state.update(array.tobytes())
-        return state.hexdigest()
+        mark = mark_of(self.keys, self.pieces, self.weights, self.target)
+        return fingerprint_of(mark, self.n, self.unit, self.level_ptr)
 
     def without_columns(self) -> ForestRows:
         """Return what samples are drawn from, alone."""
@@ -159,6 +158,24 @@ def forest_rows(problem: Problem) -> ForestRows:
         has_missing=(problem.has_missing & (problem.n_levels == 0)).astype(np.uint8),
         has_choice=target.shape[1] > 1 if target.ndim == 2 else int(target.max()) > 1,
     )
+
+
+def mark_of(
+    keys: NDArray[np.uint64], pieces: Int64Array, weights: AnyArray, target: AnyArray
+) -> int:
+    """Return a number for different rows that does not depend on their order: marks add up."""
+    marks = scattered(scattered(keys, pieces), weights.astype(np.int64))
+    for column in target.T if target.ndim == 2 else [target]:
+        number = np.asarray(column, dtype=np.float64) + 0.0  # no -0.0
+        marks = scattered(marks, number.view(np.int64))
+    return int(np.add.reduce(marks, dtype=np.uint64))
+
+
+def fingerprint_of(mark: int, n: int, unit: float, level_ptr: Int64Array) -> str:
+    """Return what tells n rows from others; `mark`: what their marks add up to."""
+    state = hashlib.sha256(f"{mark} {n} {unit!r}".encode())
+    state.update(level_ptr.tobytes())
+    return state.hexdigest()
 
 
 def _dense_columns(problem: Problem, source: Int64Array, stand_in: FloatArray) -> dict[str, Any]:

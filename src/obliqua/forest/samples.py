@@ -46,7 +46,11 @@ class Sampling:
     @property
     def fingerprint(self) -> str:
         """What tells the rows, and how they are drawn, from others; the seed aside."""
-        how = f"{self.rows.fingerprint} {self.replace} {self.size!r} {self.balanced}"
+        return self.told_apart(self.rows.fingerprint)
+
+    def told_apart(self, rows: str) -> str:
+        """Do the same, where it is known what tells the rows from others."""
+        how = f"{rows} {self.replace} {self.size!r} {self.balanced}"
         return hashlib.sha256(how.encode()).hexdigest()
 
     @property

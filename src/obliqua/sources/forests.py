@@ -9,7 +9,6 @@ rows in one memory, bit for bit.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -18,12 +17,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from obliqua._core.base.rng import scattered
 from obliqua._core.base.spread import column_ranges, column_sums, means_of_sums
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.target import Classes, Numbers
-from obliqua.forest.rows import MOST_PIECES, ROW_SEED, ColumnFloats, ForestRows, ranks_of
+from obliqua.forest.rows import (
+    MOST_PIECES,
+    ROW_SEED,
+    ColumnFloats,
+    ForestRows,
+    fingerprint_of,
+    mark_of,
+    ranks_of,
+)
 from obliqua.forest.samples import Sampling
 from obliqua.sources.different_rows import DifferentRows, EqualLook, EqualRows, counts_of
 from obliqua.sources.division import Hashes, NeedsAllRows, RowKeys, RowsLook, shared_keys
@@ -222,9 +228,8 @@ class ColumnsLook(RowsLook):
                 bins[-1] = np.bincount(_bin(some, edges), minlength=2 * len(edges) + 1)
         weights = None if problem.weights is None else problem.weights.astype(np.float64)
         total, sums = column_sums(problem.Z, weights, self.low, self.high)
-        marks = scattered(groups.key, groups.pieces + 1)
-        marks = scattered(marks, groups.weight + 1)[mine]
-        mark = int(np.add.reduce(marks, dtype=np.uint64)) if len(marks) else 0
+        learnt = _learnt(problem)[groups.source[mine]]
+        mark = mark_of(groups.key[mine], groups.pieces[mine], groups.weight[mine], learnt)
         return ColumnFacts(len(mine), bins, total, [sums], values, mark)
 
     def _joined(self, answers: Sequence[ColumnFacts]) -> ColumnFacts:
@@ -471,11 +476,12 @@ class ForestElsewhere:
         if not exact:
             self.n_values = [None if some is None else len(some) for some in found.values]
         self._find_middles(found, edges, stand_in)
-        how = f"{found.mark} {found.n_different} {facts.weight} {outline.unit!r}"
-        how += f" {replace} {size!r} {balanced}"
-        self.mark = "elsewhere " + hashlib.sha256(how.encode()).hexdigest()
-        rows = self._outline(stand_in)
-        return Sampling(rows, key, replace, size, balanced, float(facts.weight), never_none=False)
+        rows, total = self._outline(stand_in), float(facts.weight)
+        sampling = Sampling(rows, key, replace, size, balanced, total, never_none=False)
+        self.mark = sampling.told_apart(
+            fingerprint_of(found.mark, found.n_different, rows.unit, rows.level_ptr)
+        )
+        return sampling
 
     def _find_middles(
         self, found: ColumnFacts, edges: list[FloatArray | None], stand_in: FloatArray
