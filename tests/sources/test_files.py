@@ -23,10 +23,10 @@ from obliqua import (
     CartClassifier,
     CartLCClassifier,
     CartRegressor,
+    EigenTreeClassifier,
     FisherTreeClassifier,
     HHCartClassifier,
     LMDTClassifier,
-    ObliqueForestClassifier,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
     OC1Classifier,
@@ -496,8 +496,8 @@ def test_y_and_weights_are_names(tmp_path: Path) -> None:
 
 
 def test_who_takes_no_files_says_so(folder: Path) -> None:
-    with pytest.raises(TypeError, match="ObliqueForestClassifier takes rows in memory"):
-        ObliqueForestClassifier().fit(folder, "label")
+    with pytest.raises(TypeError, match="EigenTreeClassifier takes rows in memory"):
+        EigenTreeClassifier().fit(folder, "label")
 
 
 def test_passes_by_somebody_else(frame: pd.DataFrame, tmp_path: Path) -> None:

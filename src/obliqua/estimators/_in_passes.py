@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from obliqua.data.row_source import RowSource
     from obliqua.engine.rules import Rules
     from obliqua.sources.growing import RowsCounted, SurveyedTable
+    from obliqua.sources.tables import LargeTable
     from obliqua.tree.tree import Tree
 
 Estimator = TypeVar("Estimator", bound=Any)
@@ -56,15 +57,16 @@ def fit_in_passes(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> E
         raise
 
 
-def _fitted(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
-    """Fit an estimator to a table that is read in passes; refuse what needs all rows."""
+def surveyed_table(
+    estimator: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[LargeTable, SurveyedTable]:
+    """Open a table, and look at all of its rows."""
     from obliqua.sources.growing import survey_table
     from obliqua.sources.rows import MemoryPlan, bytes_of
     from obliqua.sources.running import Threads
     from obliqua.sources.tables import LargeTable, array_table, open_table
 
     estimator._check_saved()
-    seen = copy(estimator)
     n_threads = thread_count(estimator.n_jobs)
     limit = bytes_of(getattr(estimator, "memory_limit", None))
     run: Any = Threads(n_threads)
@@ -85,13 +87,20 @@ def _fitted(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimat
     else:
         table = open_table(X, y, sample_weight)
     plan = MemoryPlan.of(limit, n_threads, table.n_features)
-    surveyed = survey_table(table, _learning(seen), run, plan, seen._shaped)
+    surveyed = survey_table(table, _learning(estimator), run, plan, estimator._shaped)
     recipe = surveyed.recipe
     for note in recipe.notes:
         warn(note)
-    classes = recipe.classes
-    if classes is not None:
-        warn_of_many_classes(len(classes), recipe.n_rows)
+    if recipe.classes is not None:
+        warn_of_many_classes(len(recipe.classes), recipe.n_rows)
+    return table, surveyed
+
+
+def _fitted(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator:
+    """Fit an estimator to a table that is read in passes; refuse what needs all rows."""
+    seen = copy(estimator)
+    table, surveyed = surveyed_table(seen, X, y, sample_weight)
+    recipe, classes = surveyed.recipe, surveyed.recipe.classes
     if surveyed.fits:
         problem = surveyed.problem()
         tree = seen._grown(problem)
@@ -120,7 +129,7 @@ def _learning(estimator: Any) -> Any:
         "pools_levels": estimator._pools_levels,
     }
     if hasattr(estimator, "leaf_model"):
-        criterion = get_criterion(estimator.criterion)
+        criterion = None if estimator._several else get_criterion(estimator.criterion)
         return Learning(True, check_numbers, criterion=criterion, **shared)
     weighted = estimator.class_weight is not None or estimator.priors is not None
     return Learning(

@@ -72,8 +72,8 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
     if not isinstance(X, np.ndarray) and tells_where(X):
         raise TypeError(
             f"{type(estimator).__name__} takes rows in memory; got where a table is, as a "
-            f"{type(X).__name__}. Read it first, or take a method of one tree, such as "
-            "CartClassifier or HHCartClassifier, which reads it in passes."
+            f"{type(X).__name__}. Read it first. CartClassifier, HHCartClassifier and forests are "
+            "fitted to tables elsewhere."
         )
     X = readable(X)
     chosen = getattr(estimator, "categorical_features", None)

@@ -16,9 +16,12 @@ from obliqua.data.problem import Problem
 from obliqua.data.target import Classes, Numbers
 from obliqua.data.threads import thread_count
 from obliqua.estimators._docs import NUMBER_ATTRIBUTES, document
+from obliqua.estimators._forest_elsewhere import fit_forest_elsewhere
 from obliqua.estimators._forest_questions import ForestQuestions, NumberQuestions
+from obliqua.estimators._in_passes import is_read_in_passes
 from obliqua.estimators._input import (
     MAX_FEATURES,
+    MEMORY_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     CategoricalFeatures,
     MaxFeatures,
@@ -68,6 +71,7 @@ _LIMITS: dict[str, list[Any]] = {
     "time_limit": [Interval(Real, 0.0, None, closed="left"), None],
     "verbose": ["verbose"],
     "categorical_features": TABLE_CONSTRAINTS["categorical_features"],
+    **MEMORY_CONSTRAINTS,
     **SHARED_CONSTRAINTS,
 }
 
@@ -179,6 +183,14 @@ The number of threads, each of which grows a tree at a time: `None` means 1 unle
         "int, RandomState instance or None",
         "The seed of all that is random. The same seed gives the same forest.",
     ),
+    "memory_limit": (
+        "int, str or None",
+        """\
+What `fit` may take of memory, above what imports take, where X tells of a table in files: a number
+of bytes, or a text such as '2GB'. Of a larger table the rows that trees draw, `max_samples` of
+them, are fetched in passes, and give the same forest. `None` stands for 512 MiB, however much
+there is. Of no use where X is in memory.""",
+    ),
     "verbose": ("int", "1 prints how many trees there are, ten times; 2 says so after each tree."),
 }
 
@@ -273,13 +285,14 @@ class _Forest(Seeded, ForestQuestions):
     time_limit: float | None
     verbose: int
     n_jobs: int | None
+    memory_limit: int | str | None
     class_weight: dict[object, float] | str | None = None
     keep_rows: bool = False
     timed_out_: bool
     model_: Model
     # of the two forests: the score of what is said out of bag, and under which names it is kept
-    _oob_scored: Callable[[Model, Problem, FloatArray, BoolArray], float]
-    _oob_notes: Callable[[FloatArray, Problem, FloatArray, BoolArray], dict[str, Any]]
+    _oob_scored: Callable[[Model, AnyArray, FloatArray, BoolArray], float]
+    _oob_notes: Callable[[FloatArray, AnyArray, FloatArray, BoolArray], dict[str, Any]]
 
     @property
     def estimators_(self) -> Sequence[Any]:
@@ -298,6 +311,10 @@ class _Forest(Seeded, ForestQuestions):
 
     def _why_dense(self) -> str | None:
         return None
+
+    def _shaped(self, problem: Problem, classes: AnyArray) -> Problem:
+        """Return a problem with what only this estimator's parameters say of it."""
+        return problem
 
     # --- what parameters mean ----------------------------------------------------------------
 
@@ -346,7 +363,10 @@ class _Forest(Seeded, ForestQuestions):
         from obliqua.forest import Sampling, forest_rows
 
         rows = forest_rows(problem)
-        n_rows = rows.n_counted
+        return Sampling(rows, seed, *self._drawing(rows.n_counted))
+
+    def _drawing(self, n_rows: int) -> tuple[bool, float, bool]:
+        """Return whether rows are put back, how many are drawn, and if classes are balanced."""
         size: float = 1.0
         if self.bootstrap:
             size = float(n_rows)
@@ -362,16 +382,20 @@ class _Forest(Seeded, ForestQuestions):
         elif self.max_samples is not None:
             whole = isinstance(self.max_samples, Integral)
             size = min(self.max_samples / n_rows if whole else float(self.max_samples), 1.0)
-        balanced = self.class_weight == "balanced_subsample"
-        return Sampling(rows, seed, bool(self.bootstrap), size, balanced)
+        return bool(self.bootstrap), size, self.class_weight == "balanced_subsample"
 
     # --- growing -----------------------------------------------------------------------------
 
-    def _grow(self, problem: Problem, sampling: "Sampling", classes: AnyArray) -> PackedTrees:
-        """Grow the trees that are wanted beyond those that are there."""
-        from obliqua.forest import grow_forest
-
-        there = self._there(problem, sampling, classes)
+    def _grow(
+        self,
+        outline: Problem,
+        fingerprint: str,
+        n_rows: int,
+        classes: AnyArray,
+        grown: "Callable[[ForestRules, int, int], PackedTrees]",
+    ) -> PackedTrees:
+        """Grow the trees that are wanted beyond those that are there; `n_rows`: as they count."""
+        there = self._there(outline, fingerprint, classes)
         first, end = 0 if there is None else len(there), int(self.n_estimators)
         if there is not None and first >= end:
             if first > end:
@@ -384,19 +408,38 @@ class _Forest(Seeded, ForestQuestions):
                 "warm_start=True nothing is grown.",
             )
             return there
-        grown = grow_forest(
-            sampling,
-            self._rules(problem, sampling.rows.n_counted),
-            first,
-            end,
-            thread_count(self.n_jobs),
-            None if self.time_limit is None else float(self.time_limit),
-            self._progress(first, end),
-            self.directions,
-        )
+        trees = grown(self._rules(outline, n_rows), first, end)
         if self.ccp_alpha > 0:
-            grown = _pruned(grown, float(self.ccp_alpha))
-        return grown if there is None else there.joined_to(grown)
+            trees = _pruned(trees, float(self.ccp_alpha))
+        return trees if there is None else there.joined_to(trees)
+
+    def _grower(
+        self, rules: "ForestRules", first: int, end: int, run: Any = None
+    ) -> "Callable[[Sampling, int, int, float | None], PackedTrees]":
+        """Return what grows some of the trees `first` to `end` - 1 from a sampling.
+
+        `run`: who maps passes, if rows are elsewhere; trees grow there, if they can.
+        """
+        from obliqua.forest import grow_forest
+
+        say = self._progress(first, end)
+
+        def grow(sampling: "Sampling", begin: int, last: int, limit: float | None) -> PackedTrees:
+            note = None if say is None else lambda n: say(begin - first + n)
+            if run is not None and limit is None:
+                from obliqua.sources.tree_tasks import grown_by_tasks
+
+                found = grown_by_tasks(run, sampling, rules, begin, last, self.directions)
+                if found is not None:
+                    if note is not None:
+                        note(last - begin)
+                    return found
+            n_threads = thread_count(self.n_jobs)
+            return grow_forest(
+                sampling, rules, begin, last, n_threads, limit, note, self.directions
+            )
+
+        return grow
 
     def _progress(self, first: int, end: int) -> Callable[[int], None] | None:
         if not self.verbose:
@@ -409,16 +452,14 @@ class _Forest(Seeded, ForestQuestions):
 
         return note
 
-    def _there(
-        self, problem: Problem, sampling: "Sampling", classes: AnyArray
-    ) -> PackedTrees | None:
+    def _there(self, outline: Problem, fingerprint: str, classes: AnyArray) -> PackedTrees | None:
         """Return the trees to which others are added, if these are the same rows."""
         model = vars(self).get("model_")
         if not self.warm_start or model is None:
             return None
         if (
-            vars(self).get("_fingerprint") != sampling.fingerprint
-            or model.encoding != problem.encoding
+            vars(self).get("_fingerprint") != fingerprint
+            or model.encoding != outline.encoding
             or not np.array_equal(model.classes, classes)
         ):
             raise ValueError(
@@ -438,29 +479,55 @@ class _Forest(Seeded, ForestQuestions):
 
     def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         """Grow the forest, and hold it with all that is noted of it."""
+        if is_read_in_passes(self, X) and fit_forest_elsewhere(self, X, y, sample_weight):
+            return self
         seen, problem, classes = self._encoded(X, y, sample_weight)
+        names = getattr(seen, "feature_names_in_", None)
+        self._fit_to(problem, classes, names, lambda: _kept(self, problem, y, sample_weight))
+        return self
+
+    def _fit_to(
+        self,
+        problem: Problem,
+        classes: AnyArray,
+        names: AnyArray | None,
+        kept: Callable[[], BoolArray],
+        run: Any = None,
+    ) -> None:
+        """Fit to rows in memory; `kept`: which of those that were given they are."""
         seed = self._first_seed()
         sampling = self._sampling(problem, seed)
         self._check_oob(sampling)
-        trees = self._grow(problem, sampling, classes)
+        limit = None if self.time_limit is None else float(self.time_limit)
+
+        def grown(rules: "ForestRules", first: int, end: int) -> PackedTrees:
+            return self._grower(rules, first, end, run)(sampling, first, end, limit)
+
+        mark = sampling.fingerprint
+        trees = self._grow(problem, mark, sampling.rows.n_counted, classes, grown)
         model = Model(trees, "mean", problem.encoding, classes)
-        notes: dict[str, Any] = {
-            "timed_out_": len(trees) < int(self.n_estimators),
-            "_seed": seed,
-            "_fingerprint": sampling.fingerprint,
-        }
+        notes: dict[str, Any] = {}
         if self.oob_score:
-            kept = _kept(self, problem, y, sample_weight)
-            notes |= self._out_of_bag(model, problem, sampling, kept)
+            notes |= self._out_of_bag(model, problem, sampling, kept())
         if self.keep_rows:
             from obliqua.forest import leaf_rows
 
             notes["_kept_rows"] = leaf_rows(trees, sampling, thread_count(self.n_jobs))
-        self._hold(model, getattr(seen, "feature_names_in_", None))
+        self._keep_forest(model, names, seed, mark, notes)
+
+    def _keep_forest(
+        self, model: Model, names: AnyArray | None, seed: int, mark: str, notes: dict[str, Any]
+    ) -> None:
+        """Hold a forest with all that is noted of it."""
+        notes = notes | {
+            "timed_out_": len(model.trees) < int(self.n_estimators),
+            "_seed": seed,
+            "_fingerprint": mark,
+        }
+        self._hold(model, names)
         for name in (*self._notes, "_kept_rows"):
             self.__dict__.pop(name, None)
         self.__dict__.update(notes)
-        return self
 
     def _check_oob(self, sampling: "Sampling") -> None:
         if self.oob_score and not sampling.replace and sampling.size >= 1.0:
@@ -479,13 +546,17 @@ class _Forest(Seeded, ForestQuestions):
         trees = model.trees
         assert isinstance(trees, PackedTrees)
         sums, times = out_of_bag_sums(trees, sampling, thread_count(self.n_jobs))
-        if not times.all():
-            warn(
-                f"Of {len(times)} rows {int((times == 0).sum())} were drawn for every tree, so "
-                "nothing is known of them out of bag: their entries are NaN. More trees, a "
-                "smaller max_samples, or class_weight='balanced_subsample' instead of 'balanced' "
-                "leave more rows out.",
-            )
+        target = problem.target
+        if isinstance(target, Classes):
+            return self._noted_out_of_bag(model, target.codes, sums, times, kept)
+        assert isinstance(target, Numbers)
+        return self._noted_out_of_bag(model, target.values, sums, times, kept)
+
+    def _noted_out_of_bag(
+        self, model: Model, learnt: AnyArray, sums: FloatArray, times: AnyArray, kept: BoolArray
+    ) -> dict[str, Any]:
+        """Return what is noted of rows, from sums over the trees that were grown without them."""
+        self._warn_of_rows_in_all_trees(len(times), int((times == 0).sum()))
         with np.errstate(invalid="ignore"):
             means = sums / times[:, None]
         said = np.full((len(kept), means.shape[1]), np.nan)
@@ -493,8 +564,18 @@ class _Forest(Seeded, ForestQuestions):
         known = times > 0
         score = float("nan")
         if known.any():
-            score = self._oob_scored(model, problem, means, known)
-        return {"oob_score_": float(score), **self._oob_notes(said, problem, means, known)}
+            score = self._oob_scored(model, learnt, means, known)
+        return {"oob_score_": float(score), **self._oob_notes(said, learnt, means, known)}
+
+    @staticmethod
+    def _warn_of_rows_in_all_trees(n_rows: int, n_never: int) -> None:
+        if n_never:
+            warn(
+                f"Of {n_rows} rows {n_never} were drawn for every tree, so "
+                "nothing is known of them out of bag: their entries are NaN. More trees, a "
+                "smaller max_samples, or class_weight='balanced_subsample' instead of 'balanced' "
+                "leave more rows out.",
+            )
 
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model."""
@@ -634,6 +715,7 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
         random_state: SeedLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        memory_limit: int | str | None = None,
     ) -> None:
         self._take_shared(locals())
 
@@ -645,9 +727,11 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
         ----------
         X : array-like of shape (n_samples, n_features)
             The training rows: an array, a list of rows, a pandas or polars frame, or a sparse
-            matrix, which is not made dense.
+            matrix, which is not made dense. Or where a table is that need not fit in memory: a
+            path, a pattern or a list of paths of Parquet or CSV files, a lazy frame of polars, a
+            dataset of pyarrow, a memory map, a collection of Dask.
         y : array-like of shape (n_samples,)
-            The class labels: integers, strings or bools.
+            The class labels: integers, strings or bools. With X in files, the name of a column.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: with `bootstrap` the odds of being drawn. Rows of weight 0 count
             as absent. If all weights are whole numbers up to 64, a weight of 2 is the same as
@@ -660,18 +744,18 @@ class ObliqueForestClassifier(_Forest, TrainedTreesClassifier):
         """
         return self._fit(X, y, sample_weight)
 
-    def _weights_of_classes(self, *known: Any) -> FloatArray | None:
+    def _weights_by_counts(self, *known: Any) -> FloatArray | None:
         """Return what class weights make of each class; those of samples come later."""
         if self.class_weight == "balanced_subsample":
             return None
-        return super()._weights_of_classes(*known)
+        return super()._weights_by_counts(*known)
 
     def _oob_scored(
-        self, model: Model, problem: Problem, means: FloatArray, known: BoolArray
+        self, model: Model, learnt: AnyArray, means: FloatArray, known: BoolArray
     ) -> float:
         score = self.oob_score if callable(self.oob_score) else accuracy_score
         classes = np.asarray(model.classes)
-        return float(score(classes[problem.y[known]], classes[means[known].argmax(axis=1)]))
+        return float(score(classes[learnt[known]], classes[means[known].argmax(axis=1)]))
 
     def _oob_notes(self, said: FloatArray, *_: Any) -> dict[str, Any]:
         return {"oob_decision_function_": said}
@@ -773,6 +857,7 @@ class ObliqueForestRegressor(_Forest, NumberQuestions, TrainedTreesRegressor):
         random_state: SeedLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        memory_limit: int | str | None = None,
     ) -> None:
         self._take_shared(locals())
 
@@ -784,9 +869,11 @@ class ObliqueForestRegressor(_Forest, NumberQuestions, TrainedTreesRegressor):
         ----------
         X : array-like of shape (n_samples, n_features)
             The training rows: an array, a list of rows, a pandas or polars frame, or a sparse
-            matrix, which is not made dense.
+            matrix, which is not made dense. Or where a table is that need not fit in memory: a
+            path, a pattern or a list of paths of Parquet or CSV files, a lazy frame of polars, a
+            dataset of pyarrow, a memory map, a collection of Dask.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The numbers to learn.
+            The numbers to learn. With X in files, the name of a column, or a list of names.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, as for :class:`ObliqueForestClassifier`.
 
@@ -798,19 +885,17 @@ class ObliqueForestRegressor(_Forest, NumberQuestions, TrainedTreesRegressor):
         return self._fit(X, y, sample_weight)
 
     def _oob_scored(
-        self, model: Model, problem: Problem, means: FloatArray, known: BoolArray
+        self, model: Model, learnt: AnyArray, means: FloatArray, known: BoolArray
     ) -> float:
-        assert isinstance(problem.target, Numbers)
         score = self.oob_score if callable(self.oob_score) else r2_score
-        return float(score(problem.target.values[known], means[known]))
+        return float(score(learnt[known], means[known]))
 
     def _oob_notes(
-        self, said: FloatArray, problem: Problem, means: FloatArray, known: BoolArray
+        self, said: FloatArray, learnt: AnyArray, means: FloatArray, known: BoolArray
     ) -> dict[str, Any]:
-        assert isinstance(problem.target, Numbers)
         notes: dict[str, Any] = {"oob_prediction_": said[:, 0] if said.shape[1] == 1 else said}
         if known.any():
-            off = problem.target.values[known] - means[known]
+            off = learnt[known] - means[known]
             notes["_oob_residuals"] = np.sort(off, axis=0)
         return notes
 

@@ -36,7 +36,7 @@ def level_numbers(
     total, unit = _sum(weights), _sum(weights) / float(times.sum())
     sums = np.zeros((len(numbers), 3))
     # All columns at once, unless each chooses by what its levels are told apart.
-    for some in columns[:, None] if _has_choice(rows) else [columns]:
+    for some in columns[:, None] if rows.has_choice else [columns]:
         off = _learnt(rows, weights, child_key(key, int(some[0])))
         off -= _sum(weights * off) / total
         sum_levels(rows.rank, some, rows.level_ptr, weights, times, off, sums)
@@ -52,11 +52,6 @@ def level_numbers(
     return numbers.astype(np.float32).astype(np.float64)
 
 
-def _has_choice(rows: ForestRows) -> bool:
-    """Say whether there is more than one thing that levels can be told apart by."""
-    return rows.target.shape[1] > 1 if rows.target.ndim == 2 else int(rows.target.max()) > 1
-
-
 def _learnt(rows: ForestRows, weights: FloatArray, key: int) -> FloatArray:
     """Return what levels are told apart by: whether rows are of a class, or one of the outputs.
 
@@ -67,7 +62,7 @@ def _learnt(rows: ForestRows, weights: FloatArray, key: int) -> FloatArray:
         n_outputs = rows.target.shape[1]
         return np.array(rows.target[:, min(int(share * n_outputs), n_outputs - 1)])
     wanted = 1
-    if _has_choice(rows):
+    if rows.has_choice:
         shares = np.cumsum(np.bincount(rows.target, weights))
         wanted = int(np.searchsorted(shares, share * shares[-1], side="right"))
     return np.asarray(rows.target == wanted, dtype=np.float64)

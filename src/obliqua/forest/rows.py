@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from obliqua._core.base.rng import scattered
 from obliqua._core.forest.trees import rank_entries
 from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
 from obliqua.data.problem import Problem
@@ -22,14 +23,14 @@ from obliqua.data.sparse_rows import hashes_of
 from obliqua.data.target import Classes, Numbers
 from obliqua.tree.layout import pointers
 
-__all__ = ["ForestRows", "forest_rows"]
+__all__ = ["ColumnFloats", "ForestRows", "fingerprint_of", "forest_rows", "mark_of", "ranks_of"]
 
 #: Whole weights, if none is above this, are so many rows that are drawn each by itself.
 MOST_PIECES = 64
 #: So many rows and their tree have numbers of 32 bits.
 MOST_ROWS = 2**30
 #: The seed of the hash that tells rows apart.
-_SEED = 0x6F626C69717561
+ROW_SEED = 0x6F626C69717561
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,7 @@ class ForestRows:
     stand_in: FloatArray  # (p,): what a missing number counts in a direction
     level_ptr: Int64Array  # (p + 1,): where the levels of a column begin, the missing one last
     has_missing: UInt8Array  # (p,): of columns of numbers
+    has_choice: bool  # whether there is more than one thing that levels can be told apart by
     entries: SparseEntries | None = None  # in the place of `rank` and `x`, if columns are sparse
 
     @property
@@ -85,10 +87,8 @@ class ForestRows:
     @property
     def fingerprint(self) -> str:
         """What tells these rows, with their weights, from others."""
-        state = hashlib.sha256(repr(self.unit).encode())
-        for array in (self.keys, self.pieces, self.weights, self.target, self.level_ptr):
-            state.update(array.tobytes())
-        return state.hexdigest()
+        mark = mark_of(self.keys, self.pieces, self.weights, self.target)
+        return fingerprint_of(mark, self.n, self.unit, self.level_ptr)
 
     def without_columns(self) -> ForestRows:
         """Return what samples are drawn from, alone."""
@@ -116,7 +116,7 @@ class ForestRows:
 
 def forest_rows(problem: Problem) -> ForestRows:
     """Return the rows of a problem as trees of a forest see them."""
-    hashes = hashes_of(problem.Z, problem.target.labels(), _SEED)
+    hashes = hashes_of(problem.Z, problem.target.labels(), ROW_SEED)
     keys, source, group = np.unique(hashes, return_index=True, return_inverse=True)
     n = len(keys)
     count = np.ones(problem.n_rows, dtype=np.int64)
@@ -156,7 +156,26 @@ def forest_rows(problem: Problem) -> ForestRows:
         stand_in=stand_in,
         level_ptr=pointers(np.where(problem.n_levels > 0, problem.n_levels + 1, 0)),
         has_missing=(problem.has_missing & (problem.n_levels == 0)).astype(np.uint8),
+        has_choice=target.shape[1] > 1 if target.ndim == 2 else int(target.max()) > 1,
     )
+
+
+def mark_of(
+    keys: NDArray[np.uint64], pieces: Int64Array, weights: AnyArray, target: AnyArray
+) -> int:
+    """Return a number for different rows that does not depend on their order: marks add up."""
+    marks = scattered(scattered(keys, pieces), weights.astype(np.int64))
+    for column in target.T if target.ndim == 2 else [target]:
+        number = np.asarray(column, dtype=np.float64) + 0.0  # no -0.0
+        marks = scattered(marks, number.view(np.int64))
+    return int(np.add.reduce(marks, dtype=np.uint64))
+
+
+def fingerprint_of(mark: int, n: int, unit: float, level_ptr: Int64Array) -> str:
+    """Return what tells n rows from others; `mark`: what their marks add up to."""
+    state = hashlib.sha256(f"{mark} {n} {unit!r}".encode())
+    state.update(level_ptr.tobytes())
+    return state.hexdigest()
 
 
 def _dense_columns(problem: Problem, source: Int64Array, stand_in: FloatArray) -> dict[str, Any]:
@@ -192,15 +211,55 @@ def _sparse_columns(problem: Problem, source: Int64Array, stand_in: FloatArray) 
 
 def _column(values: FloatArray, stand_in: float) -> tuple[Int32Array, NDArray[np.float32], int]:
     """Return the ranks of values, and their distances from a middle one as floats."""
+    rank, distinct = ranks_of(values)
+    if not len(distinct):
+        return rank, np.zeros(len(values), np.float32), 0
+    place = rank[rank >= 0]
+    middle = int(np.searchsorted(np.cumsum(np.bincount(place)), (len(place) + 1) // 2))
+    low, high = float(distinct[0]), float(distinct[-1])
+    some_missing = len(place) < len(values)
+    floats = ColumnFloats.of_range(
+        low, high, float(distinct[middle]), stand_in if some_missing else None
+    )
+    return rank, floats.of(values, stand_in), floats.exponent
+
+
+def ranks_of(values: FloatArray) -> tuple[Int32Array, FloatArray]:
+    """Return the places of values among the different ones, -1 where one is missing, and these."""
     missing = np.isnan(values)
-    if missing.all():
-        return np.full(len(values), -1, np.int32), np.zeros(len(values), np.float32), 0
     distinct, place = np.unique(values[~missing], return_inverse=True)
     rank = np.full(len(values), -1, dtype=np.int32)
     rank[~missing] = place
-    # Differences from a value in the middle keep all digits where most rows are.
-    middle = np.searchsorted(np.cumsum(np.bincount(place)), (len(place) + 1) // 2)
-    far = int(np.frexp(max(abs(distinct[0]), abs(distinct[-1])))[1])
-    off = np.ldexp(np.where(missing, stand_in, values), -far) - np.ldexp(distinct[middle], -far)
-    near = int(np.frexp(np.abs(off).max())[1])
-    return rank, np.ldexp(off, -near).astype(np.float32), far + near
+    return rank, distinct
+
+
+class ColumnFloats(NamedTuple):
+    """How the values of a column become floats: as differences from one in the middle.
+
+    So they keep all digits where most rows are.
+    """
+
+    middle: float
+    far: int  # values are below 2^far
+    near: int  # and differences, of values times 2^-far, below 2^near
+
+    @classmethod
+    def of_range(
+        cls, low: float, high: float, middle: float, stand_in: float | None
+    ) -> ColumnFloats:
+        """Return it for a column, from its range; `stand_in`: if values are missing."""
+        far = int(np.frexp(max(abs(low), abs(high)))[1])
+        ends = np.array([low, high] if stand_in is None else [low, high, stand_in])
+        off = np.ldexp(ends, -far) - np.ldexp(middle, -far)
+        return cls(middle, far, int(np.frexp(np.abs(off).max())[1]))
+
+    @property
+    def exponent(self) -> int:
+        """What floats are to be multiplied with, as a power of two."""
+        return self.far + self.near
+
+    def of(self, values: FloatArray, stand_in: float) -> NDArray[np.float32]:
+        """Return values as floats."""
+        there = np.where(np.isnan(values), stand_in, values)
+        off = np.ldexp(there, -self.far) - np.ldexp(self.middle, -self.far)
+        return np.ldexp(off, -self.near).astype(np.float32)

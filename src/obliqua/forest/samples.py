@@ -35,6 +35,8 @@ class Sampling:
     replace: bool = True
     size: float = 1.0  # the number of rows to draw, or their share if they are not put back
     balanced: bool = False  # whether the classes of each sample get the same weight
+    total: float | None = None  # what all rows weigh, in units, if these are only some of them
+    never_none: bool = True  # whether a row is taken at least, though none was drawn
 
     @property
     def unit(self) -> float:
@@ -44,7 +46,11 @@ class Sampling:
     @property
     def fingerprint(self) -> str:
         """What tells the rows, and how they are drawn, from others; the seed aside."""
-        how = f"{self.rows.fingerprint} {self.replace} {self.size!r} {self.balanced}"
+        return self.told_apart(self.rows.fingerprint)
+
+    def told_apart(self, rows: str) -> str:
+        """Do the same, where it is known what tells the rows from others."""
+        how = f"{rows} {self.replace} {self.size!r} {self.balanced}"
         return hashlib.sha256(how.encode()).hexdigest()
 
     @property
@@ -52,16 +58,19 @@ class Sampling:
         """The same without the columns: enough to draw the rows again."""
         return replace(self, rows=self.rows.without_columns())
 
+    def drawn_pieces(self, tree: int) -> UInt8Array:
+        """Return of each piece of each row whether it is drawn for a tree."""
+        drawn = np.empty(int(self.rows.pieces.sum()), dtype=np.uint8)
+        self._drawn(tree, drawn)
+        return drawn
+
     def of_tree(self, tree: int) -> tuple[FloatArray, Int32Array]:
         """Return what each row weighs for a tree, in units, and as how many rows it counts."""
         return self._drawn(tree, np.empty(0, dtype=np.uint8))
 
     def out_of_bag(self, tree: int) -> BoolArray:
         """Return which rows of the problem a tree was grown without."""
-        rows = self.rows
-        drawn = np.empty(int(rows.pieces.sum()), dtype=np.uint8)
-        self._drawn(tree, drawn)
-        return rows.without(drawn)
+        return self.rows.without(self.drawn_pieces(tree))
 
     def level_numbers(self, tree: int, weights: FloatArray, times: Int32Array) -> FloatArray:
         """Return the numbers of the levels of qualitative columns in a tree."""
@@ -77,18 +86,20 @@ class Sampling:
         times = np.empty(rows.n, dtype=np.int32)
         counts = np.empty(rows.n)
         if self.replace:
-            means = rows.weights / rows.pieces * (self.size / rows.weights.sum())
-            draw_counts(rows.keys, rows.pieces, means, key, counts, times, drawn)
+            total = rows.weights.sum() if self.total is None else self.total
+            means = rows.weights / rows.pieces * (self.size / total)
+            draw_counts(rows.keys, rows.pieces, means, key, counts, times, drawn, self.never_none)
         elif self.size < 1.0:
-            draw_share(rows.keys, rows.pieces, self.size, key, times, drawn)
+            draw_share(rows.keys, rows.pieces, self.size, key, times, drawn, self.never_none)
             counts = rows.weights * (times / rows.pieces)
         else:
             drawn[:] = 1
             counts, times = rows.weights.copy(), rows.pieces.astype(np.int32)
         if self.balanced:
-            total = np.bincount(rows.target, weights=counts)
-            there = total > 0
-            factor = np.ones(len(total))
-            factor[there] = counts.sum() / (there.sum() * total[there])
+            by_class = np.bincount(rows.target, weights=counts)
+            there = by_class > 0
+            factor = np.ones(len(by_class))
+            every = np.add.accumulate(by_class)[-1]  # in order, however many classes there are
+            factor[there] = every / (there.sum() * by_class[there])
             counts *= factor[rows.target]
         return counts, times

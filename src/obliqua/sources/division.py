@@ -21,20 +21,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obliqua._core.base.rng import scattered
-from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int64Array, UInt8Array
 from obliqua.data.problem import Problem
 from obliqua.data.sparse_rows import hashes_of
 from obliqua.data.target import Numbers
 from obliqua.prune.division import MOST_PARTS
 from obliqua.sources.survey import asked
 
-__all__ = ["HeldOut", "NeedsAllRows", "hold_out_rows"]
+__all__ = [
+    "HeldOut",
+    "NeedsAllRows",
+    "RowKeys",
+    "RowsLook",
+    "hold_out_rows",
+    "is_among",
+    "shared_keys",
+]
 
 Hashes = NDArray[np.uint64]
 
 BIN_BITS = 16
 PIECES_AT_ONCE = 1 << 14
 BYTES_OF_KEY = 48  # while keys are sorted and joined
+MOST_ROUNDS = 6  # in which keys of one batch are left out
+ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)  # of a byte
+ODD = 0x9E3779B97F4A7C15  # a key times its powers stands elsewhere in each round
 
 
 class NeedsAllRows(ValueError):
@@ -103,7 +114,7 @@ class Groups(NamedTuple):
         return owner, scattered(self.key[owner], place), size
 
 
-def _is_among(keys: Hashes, some: Hashes) -> BoolArray:
+def is_among(keys: Hashes, some: Hashes) -> BoolArray:
     """Say which keys are among some that are sorted."""
     if len(some) == 0:
         return np.zeros(len(keys), dtype=bool)
@@ -163,18 +174,24 @@ class DistinctNumbers(RowsLook):
 
 @dataclass(frozen=True, eq=False)
 class KeysOfBatches(RowsLook):
-    """Keys from `low` to `high`, and whether each is in several batches."""
+    """Keys from `low` to `high`, and whether each is in several batches.
+
+    `bits`, by round: where a bit is not set, all keys that it stands for are in one batch.
+    """
 
     keys: RowKeys
     low: int
     high: int
+    bits: tuple[UInt8Array, ...] = ()
 
     def of(self, problem: Problem, part: int, memory: dict[Any, int]) -> tuple[Hashes, BoolArray]:
         """Return what some rows answer."""
         found = np.unique(self.keys.of(problem))
         first, last = np.searchsorted(found, np.array([self.low, self.high], np.uint64))
-        last = len(found) if self.high == 2**64 - 1 else last
-        return found[first:last], np.zeros(last - first, dtype=bool)
+        found = found[first : len(found) if self.high == 2**64 - 1 else last]
+        for number, bits in enumerate(self.bits):
+            found = found[_has_bit(bits, _slots(found, number, 8 * len(bits)))]
+        return found, np.zeros(len(found), dtype=bool)
 
     def _joined(self, answers: Sequence[tuple[Hashes, BoolArray]]) -> tuple[Hashes, BoolArray]:
         key, several = (np.concatenate(column) for column in zip(*answers, strict=True))
@@ -185,6 +202,105 @@ class KeysOfBatches(RowsLook):
         if len(start) == 0:
             return key, several
         return key[start], np.logical_or.reduceat(several | again, start)
+
+
+def _slots(keys: Hashes, number: int, n_bits: int) -> NDArray[np.uint32]:
+    """Return which of the bits of a round stands for each key; `n_bits`: a power of two."""
+    mixed = keys * np.uint64(ODD**number % 2**64)
+    return (mixed >> np.uint64(64 - (n_bits.bit_length() - 1))).astype(np.uint32)
+
+
+def _has_bit(bits: UInt8Array, slots: NDArray[np.uint32]) -> BoolArray:
+    return np.asarray((bits[slots >> 3] >> (slots & 7).astype(np.uint8)) & 1, dtype=bool)
+
+
+def _set_bits(bits: UInt8Array, slots: NDArray[np.uint32]) -> None:
+    """Set bits, which come sorted."""
+    if len(slots):
+        place = slots >> 3
+        start = np.flatnonzero(np.append(True, np.diff(place) != 0))
+        ones = np.left_shift(1, slots & 7).astype(np.uint8)
+        bits[place[start]] |= np.bitwise_or.reduceat(ones, start)
+
+
+class KeySlots:
+    """Which bits stand for keys of some batch, and which for keys of several.
+
+    Few are kept as sorted numbers, many as bits.
+    """
+
+    def __init__(self, n_bits: int, once: NDArray[np.uint32] | None = None) -> None:
+        self.n_bits = n_bits
+        self.once: AnyArray = np.empty(0, np.uint32) if once is None else once
+        self.twice: AnyArray = np.empty(0, np.uint32)
+
+    @property
+    def are_bits(self) -> bool:
+        """Whether they are kept as bits."""
+        return self.once.dtype == np.uint8
+
+    def add(self, other: KeySlots) -> None:
+        """Add those of other batches."""
+        if not (self.are_bits or other.are_bits):
+            both = np.intersect1d(self.once, other.once, assume_unique=True)
+            self.twice = np.union1d(np.union1d(self.twice, other.twice), both)
+            self.once = np.union1d(self.once, other.once)
+            if len(self.once) > self.n_bits // 512:
+                self._make_bits()
+            return
+        self._make_bits()
+        if other.are_bits:
+            self.twice |= other.twice | (self.once & other.once)
+            self.once |= other.once
+        else:
+            _set_bits(self.twice, other.once[_has_bit(self.once, other.once)])
+            _set_bits(self.twice, other.twice)
+            _set_bits(self.once, other.once)
+
+    def _make_bits(self) -> None:
+        if not self.are_bits:
+            self.once, self.twice = self._as_bits(self.once), self._as_bits(self.twice)
+
+    def _as_bits(self, slots: NDArray[np.uint32]) -> UInt8Array:
+        bits = np.zeros(self.n_bits // 8, np.uint8)
+        _set_bits(bits, slots)
+        return bits
+
+    @property
+    def bits_of_twice(self) -> UInt8Array:
+        """Bits of keys of several batches."""
+        return self.twice if self.are_bits else self._as_bits(self.twice)
+
+    @property
+    def n_twice(self) -> int:
+        """How many these are."""
+        if not self.are_bits:
+            return len(self.twice)
+        some = range(0, len(self.twice), 1 << 20)
+        return sum(int(ONES[self.twice[k : k + (1 << 20)]].sum()) for k in some)
+
+
+@dataclass(frozen=True, eq=False)
+class SlotsOfBatches:
+    """Sets bits for keys, some keys for each bit."""
+
+    look: KeysOfBatches
+    n_bits: int
+
+    def __call__(self, part: Any) -> KeySlots:
+        """Return what a part answers."""
+        found, number = KeySlots(self.n_bits), len(self.look.bits)
+        for problem in part.problems():
+            keys, _ = self.look.of(problem, part.part.number, {})
+            found.add(KeySlots(self.n_bits, np.unique(_slots(keys, number, self.n_bits))))
+        return found
+
+    def joined(self, answers: Sequence[KeySlots]) -> KeySlots:
+        """Join answers."""
+        found = KeySlots(self.n_bits)
+        for answer in answers:
+            found.add(answer)
+        return found
 
 
 class SharedRows(NamedTuple):
@@ -239,7 +355,7 @@ class CountShared(RowsLook):
     def of(self, problem: Problem, part: int, memory: dict[Any, int]) -> SharedRows:
         """Return what some rows answer."""
         key = self.keys.of(problem)
-        here = np.flatnonzero(_is_among(key, self.shared))
+        here = np.flatnonzero(is_among(key, self.shared))
         ones = np.ones(len(here), np.int64)
         weight = ones if problem.weights is None else problem.weights[here]
         pieces = ones
@@ -262,7 +378,7 @@ class PieceLook(RowsLook):
     def of(self, problem: Problem, part: int, memory: dict[Any, int]) -> Any:
         """Return what some rows answer."""
         groups, _ = Groups.of(problem, self.keys)
-        return self.of_groups(groups.take(~_is_among(groups.key, self.shared)))
+        return self.of_groups(groups.take(~is_among(groups.key, self.shared)))
 
     def of_groups(self, groups: Groups) -> Any:
         """Return what some groups answer."""
@@ -323,7 +439,7 @@ class TakenPieces(NamedTuple):
     def holds(self, hashes: Hashes, size: Int64Array) -> BoolArray:
         """Say which pieces are held out."""
         early = (hashes < np.uint64(self.below)) & (size < self.limit)
-        return np.asarray(early | _is_among(hashes, self.more))
+        return np.asarray(early | is_among(hashes, self.more))
 
 
 # --- the division --------------------------------------------------------------------------------
@@ -397,7 +513,7 @@ class DivideRows(RowsLook):
         begin = end - weights[order]
         start[order] = begin - begin[first][group[order]]
         kept = self._kept_weight(groups)
-        shared = _is_among(groups.key, self.groups.key)
+        shared = is_among(groups.key, self.groups.key)
         if shared.any():
             at = np.searchsorted(self.groups.key, groups.key[shared])
             kept[shared] = self._kept_weight(self.groups.take(at))
@@ -462,7 +578,8 @@ def hold_out_rows(
             )
         learnt = asked(run, DistinctNumbers(limit // 32), parts)
     keys = RowKeys(seed, not counted or rows.n_counted > MOST_PARTS, learnt)
-    shared = _shared_keys(parts, run, keys, rows.n_rows, limit)
+    what_for = "to hold some out (as pruning=None does not)"
+    shared = shared_keys(parts, run, keys, rows.n_rows, limit, what_for)
     of_shared = asked(run, CountShared(keys, shared), parts) if len(shared) else _nothing()
     groups = of_shared.groups(keys.whole_groups)
     target = fraction * float(rows.total_weight)
@@ -481,19 +598,33 @@ def _nothing() -> SharedRows:
     return SharedRows(np.empty(0, np.uint64), none, none, none, none)
 
 
-def _shared_keys(parts: Sequence[Any], run: Any, keys: RowKeys, n_rows: int, limit: int) -> Hashes:
-    """Find the keys that are in several batches, a part of all keys in a pass."""
-    n_passes = max(math.ceil(n_rows * BYTES_OF_KEY / limit), 1)
-    ends = [2**64 * k // n_passes for k in range(n_passes)] + [2**64 - 1]
+def shared_keys(
+    parts: Sequence[Any], run: Any, keys: RowKeys, n_rows: int, limit: int, what_for: str
+) -> Hashes:
+    """Find the keys that are in several batches.
+
+    If all keys do not fit in memory, most of those that are in one batch are left out first: in a
+    few passes, by bits that other batches have set as well.
+    """
+    n_bits = min(1 << (limit.bit_length() - 1), 2**31)
+    n_ranges = 1 if n_rows * BYTES_OF_KEY <= limit else math.ceil(n_rows / n_bits)
+    ends = [2**64 * k // n_ranges for k in range(n_ranges)] + [2**64 - 1]
     found: list[Hashes] = []
     for low, high in pairwise(ends):
-        key, several = asked(run, KeysOfBatches(keys, low, high), parts)
+        look = KeysOfBatches(keys, low, high)
+        n_keys = n_rows // n_ranges
+        while n_keys * BYTES_OF_KEY > limit and len(look.bits) < MOST_ROUNDS:
+            slots: KeySlots = asked(run, SlotsOfBatches(look, n_bits), parts)
+            n_before, n_keys = n_keys, min(3 * slots.n_twice, n_keys)
+            look = replace(look, bits=(*look.bits, slots.bits_of_twice))
+            if n_keys > 0.9 * n_before:
+                break
+        key, several = asked(run, look, parts)
         found.append(key[several])
         if sum(map(len, found)) * BYTES_OF_KEY > limit:
             raise NeedsAllRows(
-                "Too many rows have equals in other parts of the table to choose rows to hold "
-                "out within memory_limit. Give a larger one, pruning=None, or weights in the "
-                "place of equal rows."
+                f"Too many rows have equals in other parts of the table {what_for} within "
+                "memory_limit. Give a larger one, or weights in the place of equal rows."
             )
     return np.concatenate(found)
 

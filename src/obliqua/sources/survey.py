@@ -42,7 +42,7 @@ from obliqua.sources.weights import (
     rounded_sums,
 )
 
-__all__ = ["Learning", "TablePart", "TableRecipe", "survey"]
+__all__ = ["Learning", "PartLook", "TablePart", "TableRecipe", "asked", "kept_rows", "survey"]
 
 NOT_CHOSEN = "and is not among categorical_features. Add it there, or write it as numbers."
 
@@ -335,6 +335,13 @@ def _kept_weights(
     weights = None if weights is None else weights[kept]
     codes = None if codes is None else codes[kept]
     return weights, kept, given.near_one(weights, codes, int(kept.sum()))
+
+
+def kept_rows(batch: Batch, recipe: TableRecipe) -> BoolArray:
+    """Say which rows of a batch count."""
+    if recipe.grid is None:
+        return np.ones(batch.n_rows, dtype=bool)
+    return _kept_weights(batch, recipe.classes, recipe.grid.given)[1]
 
 
 @dataclass(frozen=True, eq=False)

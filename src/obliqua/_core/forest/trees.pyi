@@ -16,6 +16,7 @@ def draw_counts(
     counts: FloatArray,
     times: Int32Array,
     drawn: UInt8Array,
+    never_none: bool = True,
 ) -> None: ...
 def draw_share(
     keys: NDArray[np.uint64],
@@ -24,6 +25,7 @@ def draw_share(
     key: int,
     times: Int32Array,
     drawn: UInt8Array,
+    never_none: bool = True,
 ) -> None: ...
 def sum_levels(
     rank: Int32Array,

@@ -142,13 +142,13 @@ cdef inline double uniform(u64 bits) noexcept nogil:
 
 
 def draw_counts(const u64[::1] keys, const i64[::1] pieces, const double[::1] means, u64 key,
-                double[::1] counts, i32[::1] times, u8[::1] drawn):
+                double[::1] counts, i32[::1] times, u8[::1] drawn, bint never_none=True):
     """How often each row is drawn, and how many of its pieces are.
 
     A row has `pieces`, each of which is drawn as often as a number with a Poisson distribution
     says, whose mean is that of the row. It depends on the row's key and the number of the piece.
-    If nothing is drawn at all, the piece that was nearest to it is. `drawn` says of each piece
-    whether it is, if it has room for that.
+    If nothing is drawn at all, and that must not be, the piece that was nearest to it is. `drawn`
+    says of each piece whether it is, if it has room for that.
     """
     cdef i64 i, piece, found, part, n_parts, number = 0, at = 0, at_piece = 0
     cdef double u, mean = 0.0, none = 1.0, nearest = -1.0, total = 0.0
@@ -176,14 +176,14 @@ def draw_counts(const u64[::1] keys, const i64[::1] pieces, const double[::1] me
                     drawn[number] = found > 0
                 number += 1
             total += counts[i]
-        if total == 0.0:
+        if total == 0.0 and never_none:
             counts[at] = times[at] = 1
             if noted:
                 drawn[at_piece] = 1
 
 
 def draw_share(const u64[::1] keys, const i64[::1] pieces, double share, u64 key,
-               i32[::1] times, u8[::1] drawn):
+               i32[::1] times, u8[::1] drawn, bint never_none=True):
     """How many pieces of each row are drawn, each once or not at all; see `draw_counts`."""
     cdef i64 i, piece, number = 0, at = 0, at_piece = 0, total = 0
     cdef double u, nearest = 2.0
@@ -200,7 +200,7 @@ def draw_share(const u64[::1] keys, const i64[::1] pieces, double share, u64 key
                     drawn[number] = u < share
                 number += 1
             total += times[i]
-        if total == 0:
+        if total == 0 and never_none:
             times[at] = 1
             if noted:
                 drawn[at_piece] = 1
