@@ -68,9 +68,10 @@ def _fitted(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimat
     limit = bytes_of(getattr(estimator, "memory_limit", None))
     run: Any = Threads(n_threads)
     if type(X).__module__.startswith("dask"):
-        from obliqua.sources.dask import DaskTasks, dask_table
+        from obliqua.sources.dask import dask_table
 
-        table, run = dask_table(X, y, sample_weight), DaskTasks()
+        table = dask_table(X, y, sample_weight)
+        run = table.run
     elif isinstance(X, np.ndarray):
         rows = MemoryPlan(limit, n_threads, X.shape[1]).batch_rows
         table = array_table(X, _as_array(y), _as_array(sample_weight), 4 * rows)
