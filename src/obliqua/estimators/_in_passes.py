@@ -84,7 +84,15 @@ def _fitted(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimat
         table, run = X, X.run or run
     else:
         table = open_table(X, y, sample_weight)
-    plan = MemoryPlan.of(limit, n_threads, table.n_features)
+    plan = MemoryPlan.of(limit, n_threads, table)
+    if isinstance(run, Threads):
+        run = Threads(plan.n_threads)
+    if table.reading > limit:
+        warn(
+            f"To read {table.called} takes about {table.reading / 1e6:.0f} MB beside its rows, "
+            f"and memory_limit is {limit / 1e6:.0f} MB: the fit will take more. Give a larger "
+            "memory_limit, or write the files with use_dictionary=False."
+        )
     surveyed = survey_table(table, _learning(seen), run, plan, seen._shaped)
     recipe = surveyed.recipe
     for note in recipe.notes:

@@ -204,6 +204,7 @@ class ParquetPiece:
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
         self.file.check()
+        arrow: Any = require(*ARROW)
         parquet: Any = require("pyarrow.parquet", *ARROW[1:])
         # Without buffers, a whole group of rows would be in memory at once.
         with parquet.ParquetFile(self.file.path, buffer_size=BUFFER, pre_buffer=False) as file:
@@ -211,6 +212,7 @@ class ParquetPiece:
                 most_rows, list(self.groups), self.chosen.columns, use_threads=False
             ):
                 yield ArrowBatch(rows, self.chosen)
+        arrow.default_memory_pool().release_unused()
 
 
 @dataclass(frozen=True)
@@ -256,6 +258,7 @@ class FramePiece:
     called: str
     chosen: Chosen
     schema: Any = None  # of a fragment: that of its dataset
+    files: tuple[FileState, ...] = ()  # that it is read from, as far as they are known
 
     @property
     def name(self) -> str:
@@ -265,6 +268,8 @@ class FramePiece:
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
         columns = self.chosen.columns
+        for file in self.files:
+            file.check()
         if hasattr(self.rows, "collect_batches"):
             for frame in self.rows.select(columns).collect_batches(
                 chunk_size=most_rows, maintain_order=True
@@ -276,13 +281,25 @@ class FramePiece:
         for rows in self.rows.to_batches(
             columns=columns,
             batch_size=most_rows,
-            batch_readahead=1,
-            fragment_readahead=1,
+            batch_readahead=0,
+            fragment_readahead=0,
             use_threads=False,
             **more,
+            **_as_little_at_once(self.rows),
         ):
             for first in range(0, rows.num_rows, most_rows):
                 yield ArrowBatch(rows.slice(first, most_rows), self.chosen)
+
+
+def _as_little_at_once(rows: Any) -> dict[str, Any]:
+    """Return how a dataset of Parquet files is read without holding whole groups of rows."""
+    dataset: Any = require("pyarrow.dataset", *ARROW[1:])
+    if not isinstance(getattr(rows, "format", None), dataset.ParquetFileFormat):
+        return {}
+    options = dataset.ParquetFragmentScanOptions(
+        use_buffered_stream=True, buffer_size=BUFFER, pre_buffer=False
+    )
+    return {"fragment_scan_options": options}
 
 
 # --- arrays and frames ---------------------------------------------------------------------------

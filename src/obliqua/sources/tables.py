@@ -33,6 +33,7 @@ __all__ = ["LargeTable", "is_table_elsewhere", "open_table"]
 #: What a column may hold, as far as its type tells.
 NUMBERS, SINGLE, BOOLS, TEXT, NOTHING = "numbers", "float32", "bools", "text", "nothing"
 GROUP_BYTES = 1 << 26  # of a piece of a Parquet file, at least
+BYTES_OF_PAGES = 3 << 18  # of a column of a file: a page, and what it is read from
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,9 @@ class LargeTable:
         What messages call it.
     run : PassRunner or None, default=None
         What maps passes over the pieces; None: threads of this machine.
+    reading : int, default=0
+        Bytes that a reader of a piece holds beside the rows that it gives: pages of columns, and
+        dictionaries.
     """
 
     pieces: list[Any]
@@ -58,6 +62,7 @@ class LargeTable:
     kinds: tuple[str, ...]
     called: str
     run: PassRunner | None = None
+    reading: int = 0
 
     @property
     def n_features(self) -> int:
@@ -201,12 +206,14 @@ def _files(
     pieces: list[Any] = []
     csv: list[FileState] = []
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
+    reading = 0
     for path in paths:
         state = FileState.of(path)
         if not _is_parquet(path):
             csv.append(state)
             continue
-        schema, groups = _parquet_outline(path)
+        schema, groups, held = _parquet_outline(path)
+        reading = max(reading, held)
         chosen, kinds = _chosen(schema, learnt, weight, path, features)
         first, chosen, kinds = _like_first(first, path, chosen, kinds)
         pieces += [ParquetPiece(state, some, chosen) for some in groups]
@@ -218,15 +225,19 @@ def _files(
     if csv:
         return _csv_files(csv, learnt, weight, features)
     assert first is not None
-    return LargeTable(pieces, first[1].features, first[2], _called(paths))
+    return LargeTable(
+        pieces, first[1].features, first[2], _called(paths), reading=reading
+    )
 
 
 def _called(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more files"
 
 
-def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]]]:
-    """Return the schema of a Parquet file, and its groups of rows, small ones together."""
+def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], int]:
+    """Return the schema of a Parquet file, its groups of rows, small ones together, and what a
+    reader of one holds.
+    """
     pa: Any = require(*ARROW)
     parquet: Any = require("pyarrow.parquet", *ARROW[1:])
     try:
@@ -237,15 +248,35 @@ def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]]]:
             f"{path} begins like a Parquet file and cannot be read as one: {error}. It may have "
             "been cut off: write it again."
         ) from error
-    groups: list[tuple[int, ...]] = []
+    sizes = [about.row_group(number).total_byte_size for number in range(about.num_row_groups)]
+    # Groups of rows of a file are written alike: one tells enough, and there may be very many.
+    reading = max((_held(about.row_group(g)) for g in range(min(about.num_row_groups, 4))), default=0)
+    return schema, _taken_together(list(enumerate(sizes))), reading
+
+
+def _taken_together(groups: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """Put small groups of rows together, which are given by numbers and sizes."""
+    found: list[tuple[int, ...]] = []
     size = GROUP_BYTES
-    for number in range(about.num_row_groups):
+    for number, more in groups:
         if size >= GROUP_BYTES:
-            groups.append(())
+            found.append(())
             size = 0
-        groups[-1] += (number,)
-        size += about.row_group(number).total_byte_size
-    return schema, groups
+        found[-1] += (number,)
+        size += more
+    return found
+
+
+def _held(group: Any) -> int:
+    """Return what a reader of a group of rows holds: a page of each column, and dictionaries."""
+    total = 0
+    for place in range(group.num_columns):
+        column = group.column(place)
+        total += min(BYTES_OF_PAGES, 2 * column.total_uncompressed_size)
+        if column.has_dictionary_page and column.dictionary_page_offset is not None:
+            # As it was written, as it is read, and its values.
+            total += 3 * max(column.data_page_offset - column.dictionary_page_offset, 0)
+    return total
 
 
 def _chosen(
@@ -406,23 +437,57 @@ def _frames(
     else:
         schema, called = X.schema, "the dataset"
     chosen, kinds = _chosen(schema, learnt, weight, called, features)
-    pieces: list[Any] = [FramePiece(X, called, chosen)]
+    pieces: list[Any] = []
+    reading = 0
     if not hasattr(X, "collect_schema"):
-        pieces = list(_fragments(X, chosen)) or pieces
-    return LargeTable(pieces, chosen.features, kinds, called)
+        pieces, reading = _fragments(X, chosen)
+        paths = getattr(X, "files", None) if _is_local(X) else None
+        states = tuple(map(FileState.of, paths or ()))
+        pieces = pieces or [FramePiece(X, called, chosen, files=states)]
+    pieces = pieces or [FramePiece(X, called, chosen)]
+    return LargeTable(pieces, chosen.features, kinds, called, reading=reading)
 
 
-def _fragments(dataset: Any, chosen: Chosen) -> Iterator[Piece]:
-    """Return the fragments of a dataset as pieces; one that is filtered has none."""
+def _is_local(X: Any) -> bool:
+    """Say whether a dataset or a fragment has files of this machine."""
+    return type(getattr(X, "filesystem", None)).__name__ == "LocalFileSystem"
+
+
+def _fragments(dataset: Any, chosen: Chosen) -> tuple[list[Any], int]:
+    """Return the fragments of a dataset as pieces, and what a reader holds.
+
+    One that is filtered has none. Files of this machine are read as if their paths were given.
+    """
     try:
         fragments = list(dataset.get_fragments())
     except (ValueError, NotImplementedError):
-        return
+        return [], 0
+    pieces: list[Any] = []
+    reading = 0
     for fragment in fragments:
         path = getattr(fragment, "path", "") or "a fragment of the dataset"
-        groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
-        for one in groups:
-            yield FramePiece(one, path, chosen, dataset.schema)
+        state = FileState.of(path) if _is_local(fragment) else None
+        parts = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
+        if state is not None and _is_plain(fragment, dataset, chosen):
+            _, _, held = _parquet_outline(path)
+            reading = max(reading, held)
+            groups = [(one.row_groups[0].id, one.row_groups[0].total_byte_size) for one in parts]
+            pieces += [ParquetPiece(state, some, chosen) for some in _taken_together(groups)]
+            continue
+        states = () if state is None else (state,)
+        pieces += [FramePiece(one, path, chosen, dataset.schema, states) for one in parts]
+    return pieces, reading
+
+
+def _is_plain(fragment: Any, dataset: Any, chosen: Chosen) -> bool:
+    """Say whether a fragment's file holds all columns itself, as the dataset has them."""
+    if not hasattr(fragment, "row_groups"):
+        return False
+    there = fragment.physical_schema
+    return str(fragment.partition_expression) == "true" and all(
+        there.get_all_field_indices(name) and there.field(name).type == dataset.schema.field(name).type
+        for name in chosen.columns
+    )
 
 
 def array_table(
