@@ -104,7 +104,7 @@ class Killing:
             os.close(os.open(self.mark, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             return found
-        os.kill(os.getpid(), signal.SIGKILL)
+        return os.kill(os.getpid(), signal.SIGKILL)
 
     def joined(self, answers: Any) -> Any:
         return self.one_pass.joined(answers)
@@ -123,7 +123,13 @@ EVERY_KIND = {
 
 
 def killed_in(
-    kinds: set[str], estimator: Any, y: str, frame: Any, files: str, tmp_path: Path, monkeypatch: Any
+    kinds: set[str],
+    estimator: Any,
+    y: str,
+    frame: Any,
+    files: str,
+    tmp_path: Path,
+    monkeypatch: Any,
 ) -> tuple[set[str], int]:
     """Fit with a kill in the first pass of each kind; compare; return kinds, and passes."""
     monkeypatch.setattr(source_rows.MemoryPlan, "at_once", AtOnce(bins=1 << 14, rows=FEW_ROWS))
@@ -171,9 +177,7 @@ def test_a_worker_is_killed_in_every_kind_of_pass(
     assert seen >= kinds
     # Tasks are done again, passes are not.
     (tmp_path / "none").mkdir()
-    again = killed_in(
-        {"FirstLook"}, estimator, y, frame, files, tmp_path / "none", monkeypatch
-    )
+    again = killed_in({"FirstLook"}, estimator, y, frame, files, tmp_path / "none", monkeypatch)
     assert again[1] == n_passes
 
 

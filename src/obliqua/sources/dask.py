@@ -78,6 +78,10 @@ class DaskPiece:
         """What messages call it."""
         return f"partition {self.number}"
 
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {number} of the partition"
+
     def loaded(self, X: Any, y: Any, w: Any) -> DaskPiece:
         """Return the piece with its rows."""
         return replace(self, X=X, y=y, w=w)
@@ -161,7 +165,8 @@ def _table(
     given = [X, *others]
     columns = [_keys(one) if one is not None else [None] * len(_keys(X)) for one in given]
     pieces: list[Any] = [
-        DaskPiece(k, *keys, chosen) for k, keys in enumerate(zip(*columns, strict=True))
+        DaskPiece(k, rows, y, w, chosen)
+        for k, (rows, y, w) in enumerate(zip(*columns, strict=True))
     ]
     run = DaskTasks([one for one in given if one is not None])
     return LargeTable(pieces, names, kinds, "the Dask collection", run)
@@ -461,10 +466,10 @@ class DaskTasks:
             level += 1
             joined = []
             for first in range(0, len(waiting), JOINED_AT_ONCE):
-                key = (f"obliqua-join-{token}", level, first)
+                name = (f"obliqua-join-{token}", level, first)
                 some = [spec.TaskRef(one) for one in waiting[first : first + JOINED_AT_ONCE]]
-                tasks[key] = spec.Task(key, _join, spec.TaskRef(sent), *some)
-                joined.append(key)
+                tasks[name] = spec.Task(name, _join, spec.TaskRef(sent), *some)
+                joined.append(name)
             waiting = joined
         return tasks, waiting[0]
 

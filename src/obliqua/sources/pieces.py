@@ -71,6 +71,9 @@ class Piece(Protocol):
     def name(self) -> str:
         """What messages call it."""
 
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows, which count from 0."""
+
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again, from the beginning, so many at a time at most."""
 
@@ -193,6 +196,7 @@ class ParquetPiece:
     file: FileState
     groups: tuple[int, ...]
     chosen: Chosen
+    first_row: int = 0
 
     @property
     def name(self) -> str:
@@ -200,6 +204,10 @@ class ParquetPiece:
         first, last = self.groups[0], self.groups[-1]
         which = f"row group {first}" if first == last else f"row groups {first} to {last}"
         return f"{self.file.path} ({which})"
+
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {self.first_row + number} of the file"
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
@@ -227,6 +235,10 @@ class CsvPiece:
     def name(self) -> str:
         """What messages call it."""
         return self.file.path
+
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {number} of the file"
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
@@ -264,6 +276,10 @@ class FramePiece:
     def name(self) -> str:
         """What messages call it."""
         return self.called
+
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {number}"
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
@@ -327,7 +343,7 @@ class ArrayBatch:
 
 @dataclass(frozen=True, eq=False)
 class ArrayPiece:
-    """Rows of an array, as a rule of one that is mapped to a file."""
+    """Rows of an array: one that is mapped to a file, or that is read when it is sliced."""
 
     X: AnyArray
     y: AnyArray | None
@@ -349,6 +365,10 @@ class ArrayPiece:
         shared = [a for a in (self.X, self.y, self.w) if getattr(a, "mode", "c") != "c"]
         found = [getattr(array, "_mmap", None) for array in shared]
         return [mapped for mapped in found if hasattr(mapped, "madvise")]
+
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {self.first + number}"
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from obliqua.sources.pieces import (
     FileState,
     FramePiece,
     ParquetPiece,
-    Piece,
     csv_batches,
     is_text,
 )
@@ -212,11 +211,11 @@ def _files(
         if not _is_parquet(path):
             csv.append(state)
             continue
-        schema, groups, held = _parquet_outline(path)
+        schema, groups, starts, held = _parquet_outline(path)
         reading = max(reading, held)
         chosen, kinds = _chosen(schema, learnt, weight, path, features)
         first, chosen, kinds = _like_first(first, path, chosen, kinds)
-        pieces += [ParquetPiece(state, some, chosen) for some in groups]
+        pieces += [ParquetPiece(state, some, chosen, starts[some[0]]) for some in groups]
     if csv and pieces:
         raise ValueError(
             f"{csv[0].path} is no Parquet file, and {pieces[0].file.path} is one. Give files of "
@@ -225,18 +224,17 @@ def _files(
     if csv:
         return _csv_files(csv, learnt, weight, features)
     assert first is not None
-    return LargeTable(
-        pieces, first[1].features, first[2], _called(paths), reading=reading
-    )
+    return LargeTable(pieces, first[1].features, first[2], _called(paths), reading=reading)
 
 
 def _called(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more files"
 
 
-def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], int]:
-    """Return the schema of a Parquet file, its groups of rows, small ones together, and what a
-    reader of one holds.
+def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], list[int], int]:
+    """Return a Parquet file's schema, groups of rows, where these begin, and a reader's bytes.
+
+    Small groups are taken together.
     """
     pa: Any = require(*ARROW)
     parquet: Any = require("pyarrow.parquet", *ARROW[1:])
@@ -248,10 +246,12 @@ def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], int]:
             f"{path} begins like a Parquet file and cannot be read as one: {error}. It may have "
             "been cut off: write it again."
         ) from error
-    sizes = [about.row_group(number).total_byte_size for number in range(about.num_row_groups)]
-    # Groups of rows of a file are written alike: one tells enough, and there may be very many.
-    reading = max((_held(about.row_group(g)) for g in range(min(about.num_row_groups, 4))), default=0)
-    return schema, _taken_together(list(enumerate(sizes))), reading
+    all_groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    sizes = [group.total_byte_size for group in all_groups]
+    starts = np.cumsum([0, *(group.num_rows for group in all_groups)]).tolist()
+    # Groups of a file are written alike: a few tell enough, and there may be very many.
+    reading = max(map(_held, all_groups[:4]), default=0)
+    return schema, _taken_together(list(enumerate(sizes))), starts, reading
 
 
 def _taken_together(groups: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
@@ -469,10 +469,13 @@ def _fragments(dataset: Any, chosen: Chosen) -> tuple[list[Any], int]:
         state = FileState.of(path) if _is_local(fragment) else None
         parts = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
         if state is not None and _is_plain(fragment, dataset, chosen):
-            _, _, held = _parquet_outline(path)
+            _, _, starts, held = _parquet_outline(path)
             reading = max(reading, held)
             groups = [(one.row_groups[0].id, one.row_groups[0].total_byte_size) for one in parts]
-            pieces += [ParquetPiece(state, some, chosen) for some in _taken_together(groups)]
+            pieces += [
+                ParquetPiece(state, some, chosen, starts[some[0]])
+                for some in _taken_together(groups)
+            ]
             continue
         states = () if state is None else (state,)
         pieces += [FramePiece(one, path, chosen, dataset.schema, states) for one in parts]
@@ -485,16 +488,20 @@ def _is_plain(fragment: Any, dataset: Any, chosen: Chosen) -> bool:
         return False
     there = fragment.physical_schema
     return str(fragment.partition_expression) == "true" and all(
-        there.get_all_field_indices(name) and there.field(name).type == dataset.schema.field(name).type
+        len(there.get_all_field_indices(name)) == 1
+        and there.field(name).type == dataset.schema.field(name).type
         for name in chosen.columns
     )
 
 
 def array_table(
-    X: AnyArray, y: AnyArray | None, weights: AnyArray | None, rows_of_piece: int
+    X: Any, y: AnyArray | None, weights: AnyArray | None, rows_of_piece: int
 ) -> LargeTable:
-    """Cut an array into pieces."""
+    """Cut an array into pieces; one that is stored in chunks, where chunks begin."""
     n_rows = len(X)
+    chunks = getattr(X, "chunks", None)
+    if chunks and isinstance(chunks[0], int):
+        rows_of_piece = max(rows_of_piece // chunks[0], 1) * chunks[0]
     for name, other in (("y", y), ("sample_weight", weights)):
         if other is not None and len(other) != n_rows:
             raise ValueError(
