@@ -303,6 +303,17 @@ def test_the_page_says_what_the_results_of_forests_say(part: str) -> None:
     assert_on_page(forests.page_text(part, result), f"forests-{part}")
 
 
+def test_the_guide_says_what_the_results_of_scale_say() -> None:
+    from benchmarks import scale
+    from benchmarks.report import placed
+
+    page = (ROOT / scale.PAGE).read_text("utf-8")
+    assert scale.page_text()
+    assert placed(page, scale.page_text(), "scale", scale.PAGE) == page, (
+        "run python -m benchmarks.scale --report"
+    )
+
+
 def test_scores_of_forests_are_those_of_their_definitions() -> None:
     from benchmarks import forests
 

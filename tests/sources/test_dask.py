@@ -151,7 +151,7 @@ def test_what_dask_is_given_wrongly(rows: Any) -> None:
     with pytest.raises(ValueError, match="has no column 'label'"):
         CartClassifier().fit(lazy, "label")
     nan = lazy.assign(y=lazy["y"].where(lazy["a"] < 2))
-    with pytest.raises(ValueError, match=r"partition \d: y has no label"):
+    with pytest.raises(ValueError, match=r"partition \d: y has no value in row \d+ of the"):
         CartClassifier().fit(nan, "y")
 
 

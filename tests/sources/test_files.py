@@ -184,6 +184,39 @@ def test_memory_maps(frame: pd.DataFrame, tmp_path: Path, monkeypatch: Any) -> N
     assert folds.fit(mapped, y).tree_ == clone(folds).fit(X, y).tree_
 
 
+class Stored:
+    """An array in chunks, as zarr and h5py have them: what is sliced is read."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+        self.shape, self.dtype, self.chunks = values.shape, values.dtype, (512, values.shape[1])
+        self.most = 0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, here: slice) -> Any:
+        self.most = max(self.most, here.stop - here.start)
+        return self.values[here].copy()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.values, dtype)
+
+
+def test_stored_arrays(frame: pd.DataFrame, monkeypatch: Any) -> None:
+    monkeypatch.setattr(source_rows, "LEAST_LIMIT", 1)
+    X, y = frame[FEATURES].to_numpy(np.float32), frame["label"].to_numpy(str)
+    stored = Stored(X)
+    estimator = CartClassifier(max_depth=3, pruning=None)
+    found = clone(estimator).set_params(memory_limit=X.nbytes).fit(stored, y, frame["w"])
+    assert found.tree_ == clone(estimator).fit(X, y, frame["w"]).tree_
+    assert 0 < stored.most <= 700
+    assert (found.predict(stored) == found.predict(X)).all()
+    needs_rows = clone(estimator).set_params(pruning="cv", memory_limit=X.nbytes)
+    with pytest.raises(ValueError, match="needs all rows in one memory"):
+        needs_rows.fit(stored, y)
+
+
 def test_changes_in_a_map_that_copies_are_kept(
     frame: pd.DataFrame, tmp_path: Path, monkeypatch: Any
 ) -> None:
@@ -365,7 +398,7 @@ def fit(X: Any, **more: Any) -> Any:
         (small(c=np.ones(3000)), r"2\.parquet has a column 'c', and .*1\.parquet has none"),
         (small(b=["x"] * 3000), r"'b' holds text in .*2\.parquet, and numbers in"),
         (small(b=[None] * 2999 + [np.inf]), r"2\.parquet .*'b' contains infinity"),
-        (small(label=[None, *[1] * 2999]), r"2\.parquet .*: y has no label in 1 of"),
+        (small(label=[None, *[1] * 2999]), r"2\.parquet .*: y has no value in row 0 of the"),
         (small(label=["x"] * 3000), "y mixes text and numbers in different pieces"),
         (small(label=np.linspace(0, 1, 3000)), "Unknown label type: continuous"),
         (small(b=pa.array([0] * 3000, pa.date32())), r"'b' of .*2\.parquet has the type date32"),
@@ -387,6 +420,30 @@ def test_weights_that_are_none(tmp_path: Path) -> None:
     pq.write_table(small(w=np.zeros(3000)), tmp_path / "t.parquet")
     with pytest.raises(ValueError, match="All weights are zero"):
         fit(tmp_path / "t.parquet", sample_weight="w")
+
+
+def test_rows_are_counted_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("obliqua.sources.tables.GROUP_BYTES", 1)
+    label: list[Any] = [0, 1] * 1500
+    label[2750] = None
+    pq.write_table(small(label=label), tmp_path / "t.parquet", row_group_size=1000)
+    for X in (tmp_path / "t.parquet", ds.dataset(tmp_path / "t.parquet")):
+        with pytest.raises(ValueError, match=r"group 2\): y has no value in row 2750 of the file"):
+            fit(X)
+    weights = np.ones(3000)
+    weights[1999] = -2.0
+    pq.write_table(small(w=weights), tmp_path / "t.parquet", row_group_size=1000)
+    with pytest.raises(ValueError, match=r"group 1\): .*got -2.0 in row 1999 of the file"):
+        fit(tmp_path / "t.parquet", sample_weight="w")
+
+
+def test_a_folder_that_cannot_be_written(
+    frame: pd.DataFrame, folder: Path, tmp_path: Path
+) -> None:
+    tree = clone(ESTIMATORS["CART"]).fit(frame[FEATURES], frame["label"])
+    with pytest.raises(OSError, match=r"none.*cannot be written"):
+        write_predictions(tree, str(folder / "?.parquet"), tmp_path / "none" / "said.parquet")
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
@@ -416,9 +473,10 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         fit(tmp_path / "empty.parquet")
 
 
+@pytest.mark.parametrize("given", ["path", "dataset"])
 @pytest.mark.parametrize("what", ["change", "remove"])
 def test_a_file_that_changes_or_goes(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_rows.MemoryPlan, "kept", 0)
     path = tmp_path / "t.parquet"
@@ -438,7 +496,7 @@ def test_a_file_that_changes_or_goes(
     }[what]
     estimator = CartClassifier(pruning=None, memory_limit=LIMIT)
     with pytest.raises(error, match=said):
-        estimator.fit(path, y="label")
+        estimator.fit(path if given == "path" else ds.dataset(path), y="label")
     assert not hasattr(estimator, "tree_")
 
 

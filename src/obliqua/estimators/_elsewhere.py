@@ -22,6 +22,14 @@ def tells_where(X: Any) -> bool:
     return is_table_elsewhere(X)
 
 
+def is_stored_array(X: Any) -> bool:
+    """Say whether X is an array in chunks that is read when it is sliced, of zarr or HDF5."""
+    module = type(X).__module__
+    return not module.startswith("dask") and all(
+        hasattr(X, name) for name in ("chunks", "shape", "dtype", "__getitem__")
+    )
+
+
 def said_elsewhere(estimator: Any, method: str, X: Any) -> Any:
     """Return what a method says of rows elsewhere: lazily for Dask, else in memory."""
     if type(X).__module__.startswith("dask"):

@@ -10,7 +10,7 @@ import numpy as np
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.target import Numbers
 from obliqua.data.threads import thread_count
-from obliqua.estimators._elsewhere import tells_where
+from obliqua.estimators._elsewhere import is_stored_array, tells_where
 from obliqua.estimators._labels import (
     check_labels,
     check_numbers,
@@ -33,13 +33,14 @@ Estimator = TypeVar("Estimator", bound=Any)
 
 def is_read_in_passes(estimator: Any, X: Any) -> bool:
     """Say whether X tells where a table is, or is a map of a file that is too large."""
-    if isinstance(X, np.ndarray):
-        if not isinstance(X, np.memmap) or X.ndim != 2 or not hasattr(estimator, "memory_limit"):
+    if isinstance(X, np.memmap) or is_stored_array(X):
+        if len(X.shape) != 2 or not hasattr(estimator, "memory_limit"):
             return False
         from obliqua.sources.rows import bytes_of
 
-        return X.dtype.kind in "biuf" and X.nbytes > bytes_of(estimator.memory_limit) // 8
-    return tells_where(X)
+        size = X.shape[0] * X.shape[1] * X.dtype.itemsize
+        return X.dtype.kind in "biuf" and size > bytes_of(estimator.memory_limit) // 8
+    return not isinstance(X, np.ndarray) and tells_where(X)
 
 
 def fit_in_passes(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Estimator | None:
@@ -71,10 +72,11 @@ def surveyed_table(
     limit = bytes_of(getattr(estimator, "memory_limit", None))
     run: Any = Threads(n_threads)
     if type(X).__module__.startswith("dask"):
-        from obliqua.sources.dask import DaskTasks, dask_table
+        from obliqua.sources.dask import dask_table
 
-        table, run = dask_table(X, y, sample_weight), DaskTasks()
-    elif isinstance(X, np.ndarray):
+        table = dask_table(X, y, sample_weight)
+        run = table.run
+    elif isinstance(X, np.ndarray) or is_stored_array(X):
         rows = MemoryPlan(limit, n_threads, X.shape[1]).batch_rows
         table = array_table(X, _as_array(y), _as_array(sample_weight), 4 * rows)
     elif isinstance(X, LargeTable):
@@ -86,7 +88,15 @@ def surveyed_table(
         table, run = X, X.run or run
     else:
         table = open_table(X, y, sample_weight)
-    plan = MemoryPlan.of(limit, n_threads, table.n_features)
+    plan = MemoryPlan.of(limit, n_threads, table)
+    if isinstance(run, Threads):
+        run = Threads(plan.n_threads)
+    if table.reading > limit:
+        warn(
+            f"To read {table.called} takes about {table.reading / 1e6:.0f} MB beside its rows, "
+            f"and memory_limit is {limit / 1e6:.0f} MB: the fit will take more. Give a larger "
+            "memory_limit, or write the files with use_dictionary=False."
+        )
     surveyed = survey_table(table, _learning(estimator), run, plan, estimator._shaped)
     recipe = surveyed.recipe
     for note in recipe.notes:

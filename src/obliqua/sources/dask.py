@@ -1,17 +1,21 @@
 """Dask: arrays and frames in partitions, and passes as tasks without any state.
 
-A task loads a partition, answers, and forgets it; answers are joined on the way. With an active
-`distributed.Client` its workers do this, otherwise threads of this machine. Nothing is persisted:
-a worker that is lost costs the tasks that it was at.
+A task takes some partitions, one after another: it loads one, answers, and forgets it. Answers are
+added up before anything is sent. With an active `distributed.Client` its workers do this,
+otherwise threads of this machine. Nothing is persisted: a worker that is lost costs the tasks that
+it was at.
 """
 
 from __future__ import annotations
 
 import logging
+import pickle
 import time
-from collections.abc import Iterator, Sequence
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +30,7 @@ __all__ = ["DaskTasks", "dask_table", "is_dask", "predicted"]
 
 LOG = logging.getLogger("obliqua.passes")
 JOINED_AT_ONCE = 8
+TASKS_OF_A_THREAD = 4  # in a pass: few answers travel, and no thread waits long for others
 
 
 def is_dask(X: Any) -> bool:
@@ -33,8 +38,7 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.startswith("dask") and hasattr(X, "__dask_graph__")
 
 
-def _dask() -> Any:
-    return require("dask", "dask", "Fitting to Dask collections")
+PURPOSE = "Fitting to Dask collections"
 
 
 class PandasBatch:
@@ -61,7 +65,7 @@ class PandasBatch:
 
 @dataclass(frozen=True, eq=False)
 class DaskPiece:
-    """A partition: delayed, or loaded where a task works with it."""
+    """A partition: the keys of its rows in a graph, or the rows where a task works with it."""
 
     number: int
     X: Any
@@ -73,6 +77,10 @@ class DaskPiece:
     def name(self) -> str:
         """What messages call it."""
         return f"partition {self.number}"
+
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {number} of the partition"
 
     def loaded(self, X: Any, y: Any, w: Any) -> DaskPiece:
         """Return the piece with its rows."""
@@ -118,7 +126,7 @@ def _plain(values: Any) -> Any:
 
 def dask_table(X: Any, y: Any, weights: Any) -> LargeTable:
     """Return an array or a frame of Dask as a table in pieces; nothing is computed."""
-    _dask()
+    require("dask", "dask", PURPOSE)
     if hasattr(X, "columns"):
         return _frame_table(X, y, weights)
     if X.ndim != 2:
@@ -128,58 +136,66 @@ def dask_table(X: Any, y: Any, weights: Any) -> LargeTable:
             "A Dask array has no names of columns: give y and sample_weight as arrays."
         )
     X = X.rechunk({1: -1})
-    blocks = X.to_delayed().ravel().tolist()
-    others = [_blocks(name, other, X, len(blocks)) for name, other in _both(y, weights)]
+    others = [_blocks(name, other, X) for name, other in _both(y, weights)]
     kind = SINGLE if X.dtype == np.float32 else NUMBERS
     if X.dtype.kind not in "biuf":
         raise ValueError(f"A Dask array must hold numbers; got the type {X.dtype}. Give a frame.")
     weight = None if weights is None else "sample_weight"
     chosen = Chosen(tuple(map(str, range(X.shape[1]))), (), weight)
-    return _table(blocks, others, chosen, None, (kind,) * X.shape[1])
+    return _table(X, others, chosen, None, (kind,) * X.shape[1])
 
 
 def _both(y: Any, weights: Any) -> list[tuple[str, Any]]:
     return [("y", y), ("sample_weight", weights)]
 
 
+def _keys(collection: Any) -> list[Any]:
+    """Return the keys of the partitions of a collection."""
+    core = require("dask.core", "dask", PURPOSE)
+    return list(core.flatten(collection.__dask_keys__()))
+
+
 def _table(
-    blocks: list[Any],
-    others: list[list[Any]],
+    X: Any,
+    others: list[Any],
     chosen: Chosen,
     names: tuple[str, ...] | None,
     kinds: tuple[str, ...],
 ) -> LargeTable:
+    given = [X, *others]
+    columns = [_keys(one) if one is not None else [None] * len(_keys(X)) for one in given]
     pieces: list[Any] = [
-        DaskPiece(k, X, y, w, chosen)
-        for k, (X, y, w) in enumerate(zip(blocks, *others, strict=True))
+        DaskPiece(k, rows, y, w, chosen)
+        for k, (rows, y, w) in enumerate(zip(*columns, strict=True))
     ]
-    return LargeTable(pieces, names, kinds, "the Dask collection")
+    run = DaskTasks([one for one in given if one is not None])
+    return LargeTable(pieces, names, kinds, "the Dask collection", run)
 
 
-def _blocks(name: str, other: Any, X: Any, n_blocks: int) -> list[Any]:
-    """Return the partitions of y or weights; those of X must be the same."""
+def _blocks(name: str, other: Any, X: Any) -> Any:
+    """Return y or weights as a collection; the partitions of X must be the same."""
     if other is None:
-        return [None] * n_blocks
+        return None
     if not is_dask(other):
         if not hasattr(X, "chunks") or np.isnan(sum(X.chunks[0])):
             raise TypeError(
                 f"With X as a Dask collection of unknown length, {name} must be one too; got "
                 f"{type(other).__name__}."
             )
-        array = require("dask.array", "dask", "Fitting to Dask collections")
+        array = require("dask.array", "dask", PURPOSE)
         values = np.asarray(other)
         if len(values) != sum(X.chunks[0]):
             raise ValueError(f"X has {sum(X.chunks[0])} rows, and {name} {len(values)}.")
         other = array.from_array(values, chunks=(X.chunks[0], *values.shape[1:]))
     if getattr(other, "ndim", 1) == 2 and hasattr(other, "rechunk"):
         other = other.rechunk({1: -1})
-    found = np.ravel(other.to_delayed(optimize_graph=False)).tolist()
-    if len(found) != n_blocks:
+    n_here, n_there = len(_keys(X)), len(_keys(other))
+    if n_here != n_there:
         raise ValueError(
-            f"X has {n_blocks} partitions, and {name} {len(found)}. Divide both in the same way, "
+            f"X has {n_here} partitions, and {name} {n_there}. Divide both in the same way, "
             "for instance by rechunk or repartition."
         )
-    return list(found)
+    return other
 
 
 def _frame_table(X: Any, y: Any, weights: Any) -> LargeTable:
@@ -198,10 +214,12 @@ def _frame_table(X: Any, y: Any, weights: Any) -> LargeTable:
     features = tuple(n for n in names if n not in learnt and not (in_frame and n == weight))
     kinds = tuple(_kind(X.dtypes[name], name) for name in features)
     used = weight if in_frame or weights is not None else None
-    # Optimised, a frame of few columns would have other partitions than one of many.
-    blocks = list(X.to_delayed(optimize_graph=False))
-    others = [_blocks(name, other, X, len(blocks)) for name, other in _both(y, weights)]
-    return _table(blocks, others, Chosen(features, learnt, used), features, kinds)
+    others = [_blocks(name, other, X) for name, other in _both(y, weights)]
+    if all(other is None for other in others):
+        # Only the columns that are left are read. With y apart, its partitions would not be
+        # those of X any more: small ones are put together.
+        X = X.optimize()
+    return _table(X, others, Chosen(features, learnt, used), features, kinds)
 
 
 def _kind(dtype: Any, name: str) -> str:
@@ -251,20 +269,97 @@ def _series_of_block(block: Any, estimator: Any, method: str) -> Any:
     return pandas.Series(_of_block(block, estimator, method), index=block.index)
 
 
-def _answer(one_pass: PartPass, part: Any, X: Any, y: Any, w: Any) -> Any:
-    """Do one pass over one partition, which is here."""
-    return one_pass(part.with_piece(part.piece.loaded(X, y, w)))
+# --- passes --------------------------------------------------------------------------------------
 
 
-def _join(one_pass: PartPass, answers: Sequence[Any]) -> Any:
-    return one_pass.joined(answers)
+class Packed:
+    """Something that travels as bytes, which nobody on the way unpacks, and is packed once."""
+
+    def __init__(self, value: Any = None, packed: bytes | None = None) -> None:
+        self._value = value
+        self._packed = packed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._packed is None:
+            pickling = require("cloudpickle", "dask", PURPOSE)
+            self._packed = pickling.dumps(self._value)
+        return type(self), (None, self._packed)
+
+    @property
+    def value(self) -> Any:
+        """What it is."""
+        if self._value is None and self._packed is not None:
+            self._value = pickle.loads(self._packed)
+        return self._value
+
+
+class TaskLoad(NamedTuple):
+    """What a task does: parts without rows, where their rows come from, and who makes these."""
+
+    parts: list[Any]
+    keys: list[tuple[Any, Any, Any]]
+    graph: dict[Any, Any]
+    outside: list[Any]  # keys whose values the task is given
+
+    def rows(self, place: int, given: Mapping[Any, Any]) -> list[Any]:
+        """Load a partition: X, y and weights."""
+        local = require("dask.local", "dask", PURPOSE)
+        spec = require("dask._task_spec", "dask", PURPOSE)
+        known = {key: spec.DataNode(key, value) for key, value in given.items()}
+        wanted = [key for key in self.keys[place] if key is not None]
+        found = dict(zip(wanted, local.get_sync({**self.graph, **known}, wanted), strict=True))
+        return [None if key is None else found[key] for key in self.keys[place]]
+
+
+SMALLER = "Give smaller partitions (rechunk, repartition), or workers with more memory."
+
+
+def _answers(sent: Packed, load: Packed, *values: Any) -> Any:
+    """Do one pass over some partitions, one after another, and join what they answer."""
+    one_pass, here = sent.value, load.value
+    given = dict(zip(here.outside, values, strict=True))
+    joined: list[Any] = []
+    for place, part in enumerate(here.parts):
+        name = part.piece.name
+        try:
+            try:
+                rows = here.rows(place, given)
+            except (ValueError, TypeError, OSError) as error:
+                raise ValueError(f"{name} cannot be loaded: {error}") from error
+            joined.append(one_pass(part.with_piece(part.piece.loaded(*rows))))
+            del rows
+            if len(joined) > 1:
+                joined = [one_pass.joined(joined)]
+        except MemoryError as error:
+            raise MemoryError(f"{name} is too large for this memory: {error}. {SMALLER}") from None
+    return joined[0]
+
+
+def _join(sent: Packed, *answers: Any) -> Any:
+    return sent.value.joined(answers)
 
 
 class DaskTasks:
-    """Passes as tasks of Dask, on the active client or on threads of this machine."""
+    """Passes as tasks of Dask, on the active client or on threads of this machine.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    collections : sequence
+        X, y and weights, as far as they are collections of Dask.
+    """
+
+    def __init__(self, collections: Sequence[Any]) -> None:
         self.n_passes = 0
+        self._spec = require("dask._task_spec", "dask", PURPOSE)
+        self._raw: dict[Any, Any] = {}
+        for one in collections:
+            self._raw.update(one.__dask_graph__())
+        self._graph = self._spec.convert_legacy_graph(dict(self._raw))
+        base = require("dask.base", "dask", PURPOSE)
+        threaded = require("dask.threaded", "dask", PURPOSE)
+        self._get = base.get_scheduler() or threaded.get
+        self._parts: Sequence[Any] | None = None
+        self._loads: list[tuple[Packed, TaskLoad]] = []
 
     def __call__(self, one_pass: PartPass, parts: Sequence[Any]) -> list[Any]:
         """Return what a pass gives for all partitions, joined.
@@ -281,27 +376,139 @@ class DaskTasks:
         list
             The joined answer.
         """
-        dask = _dask()
         begin = time.perf_counter()
         self.n_passes += 1
-        sent = dask.delayed(one_pass, pure=False)
-        answer, join = dask.delayed(_answer, pure=False), dask.delayed(_join, pure=False)
-        waiting = []
-        for part in parts:
-            piece = part.piece
-            empty = part.with_piece(piece.loaded(None, None, None))
-            waiting.append(answer(sent, empty, piece.X, piece.y, piece.w))
-        while len(waiting) > 1:
-            waiting = [
-                join(sent, waiting[k : k + JOINED_AT_ONCE])
-                for k in range(0, len(waiting), JOINED_AT_ONCE)
-            ]
-        found = dask.compute(*waiting, **self._scheduler())
+        if parts is not self._parts:
+            self._parts, self._loads = parts, self._planned(parts)
+        tasks, last = self._tasks(one_pass)
+        found = self._computed(tasks, last)
         LOG.info("pass %d: %.1f s", self.n_passes, time.perf_counter() - begin)
-        return list(found)
+        return [found]
 
-    @staticmethod
-    def _scheduler() -> dict[str, Any]:
-        """Threads, unless a client or a setting says something else."""
-        base = require("dask.base", "dask", "Fitting to Dask collections")
-        return {} if base.get_scheduler() is not None else {"scheduler": "threads"}
+    # --- which task takes which partitions ---
+
+    def _planned(self, parts: Sequence[Any]) -> list[tuple[Packed, TaskLoad]]:
+        """Share partitions out among tasks."""
+        wanted = [(part.piece.X, part.piece.y, part.piece.w) for part in parts]
+        behind = [self._behind(keys) for keys in wanted]
+        users = Counter(key for keys in behind for key in keys)
+        alone = [all(self._is_own(key, users) for key in keys) for keys in behind]
+        together = max(sum(alone) // (TASKS_OF_A_THREAD * self._n_threads()), 1)
+        loads: list[TaskLoad] = []
+        room = 0
+        for part, keys, all_keys, mine in zip(parts, wanted, behind, alone, strict=True):
+            bare = part.with_piece(part.piece.loaded(None, None, None))
+            if not mine:  # its rows are in memory somewhere, or others need what they are made of
+                given = [key for key in keys if key is not None]
+                loads.append(TaskLoad([bare], [keys], {}, list(dict.fromkeys(given))))
+                room = 0
+                continue
+            if room == 0:
+                loads.append(TaskLoad([], [], {}, []))
+                room = together
+            load = loads[-1]
+            load.parts.append(bare)
+            load.keys.append(keys)
+            shared = [key for key in all_keys if users[key] > 1]
+            load.outside.extend(key for key in shared if key not in load.outside)
+            load.graph.update((key, self._graph[key]) for key in all_keys if users[key] == 1)
+            room -= 1
+        return [(Packed(load), load) for load in loads]
+
+    def _behind(self, keys: Sequence[Any]) -> dict[Any, None]:
+        """Return all keys that some depend on, themselves included."""
+        found: dict[Any, None] = {}
+        waiting = [key for key in keys if key is not None]
+        while waiting:
+            key = waiting.pop()
+            if key not in found:
+                found[key] = None
+                if key in self._graph:
+                    waiting.extend(self._graph[key].dependencies)
+        return found
+
+    def _is_own(self, key: Any, users: Counter[Any]) -> bool:
+        """Say whether a key can be made by the task of one partition alone.
+
+        One that is not in the graph is in the memory of a worker. What is data, as a file that
+        is open, may be for several partitions.
+        """
+        if key not in self._graph:
+            return False
+        return users[key] == 1 or isinstance(self._graph[key], self._spec.DataNode)
+
+    def _n_threads(self) -> int:
+        """Return how many tasks run at a time."""
+        client = self._client
+        if client is not None:
+            return max(sum(client.nthreads().values()), 1)
+        config = require("dask.config", "dask", PURPOSE)
+        system = require("dask.system", "dask", PURPOSE)
+        return max(int(config.get("num_workers", None) or system.CPU_COUNT), 1)
+
+    # --- one pass ---
+
+    def _tasks(self, one_pass: PartPass) -> tuple[dict[Any, Any], Any]:
+        """Return the graph of a pass, and the key of its answer."""
+        spec, token = self._spec, uuid.uuid4().hex
+        sent = f"obliqua-pass-{token}"
+        tasks: dict[Any, Any] = {sent: spec.DataNode(sent, Packed(one_pass))}
+        waiting: list[Any] = []
+        for number, (packed, load) in enumerate(self._loads):
+            key = (f"obliqua-answer-{token}", number)
+            given = [spec.TaskRef(one) for one in load.outside]
+            tasks[key] = spec.Task(key, _answers, spec.TaskRef(sent), packed, *given)
+            waiting.append(key)
+            for one in self._behind(load.outside):
+                tasks[one] = self._graph.get(one, self._raw.get(one))
+        level = 0
+        while len(waiting) > 1:
+            level += 1
+            joined = []
+            for first in range(0, len(waiting), JOINED_AT_ONCE):
+                name = (f"obliqua-join-{token}", level, first)
+                some = [spec.TaskRef(one) for one in waiting[first : first + JOINED_AT_ONCE]]
+                tasks[name] = spec.Task(name, _join, spec.TaskRef(sent), *some)
+                joined.append(name)
+            waiting = joined
+        return tasks, waiting[0]
+
+    @property
+    def _client(self) -> Any:
+        """The client of a cluster, if there is one."""
+        client = getattr(self._get, "__self__", None)
+        return client if hasattr(client, "nthreads") else None
+
+    def _computed(self, tasks: dict[Any, Any], last: Any) -> Any:
+        """Let a pass be done; what becomes of a cluster is told."""
+        client = self._client
+        if client is None:
+            return self._get(tasks, last)
+        try:
+            if client.status == "running":
+                return self._get(tasks, last)
+        except Exception as error:
+            if type(error).__name__ == "KilledWorker":
+                raise RuntimeError(
+                    f"{self._called(error.args[0])}: the workers that were at it were lost, one "
+                    "after another. Most often the memory of a worker is too small for a "
+                    f"partition and what is made of it; its log tells. {SMALLER}"
+                ) from error
+            if client.status == "running":
+                raise
+            raise ConnectionError(CLOSED) from error
+        raise ConnectionError(CLOSED)
+
+    def _called(self, key: Any) -> str:
+        """Return what messages call the partitions of a task."""
+        number = key[1] if isinstance(key, tuple) and "obliqua-answer" in str(key[0]) else None
+        if number is None:
+            return f"The task {key!r}"
+        names = [part.piece.name for part in self._loads[number][1].parts]
+        return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+
+
+CLOSED = (
+    "The client of Dask was closed, or has lost its scheduler, while a tree was being grown. "
+    "Nothing of it is kept: make a client, and start the fit again."
+)

@@ -71,6 +71,9 @@ class Piece(Protocol):
     def name(self) -> str:
         """What messages call it."""
 
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows, which count from 0."""
+
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again, from the beginning, so many at a time at most."""
 
@@ -193,6 +196,7 @@ class ParquetPiece:
     file: FileState
     groups: tuple[int, ...]
     chosen: Chosen
+    first_row: int = 0
 
     @property
     def name(self) -> str:
@@ -201,9 +205,14 @@ class ParquetPiece:
         which = f"row group {first}" if first == last else f"row groups {first} to {last}"
         return f"{self.file.path} ({which})"
 
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {self.first_row + number} of the file"
+
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
         self.file.check()
+        arrow: Any = require(*ARROW)
         parquet: Any = require("pyarrow.parquet", *ARROW[1:])
         # Without buffers, a whole group of rows would be in memory at once.
         with parquet.ParquetFile(self.file.path, buffer_size=BUFFER, pre_buffer=False) as file:
@@ -211,6 +220,7 @@ class ParquetPiece:
                 most_rows, list(self.groups), self.chosen.columns, use_threads=False
             ):
                 yield ArrowBatch(rows, self.chosen)
+        arrow.default_memory_pool().release_unused()
 
 
 @dataclass(frozen=True)
@@ -225,6 +235,10 @@ class CsvPiece:
     def name(self) -> str:
         """What messages call it."""
         return self.file.path
+
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {number} of the file"
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
@@ -256,15 +270,22 @@ class FramePiece:
     called: str
     chosen: Chosen
     schema: Any = None  # of a fragment: that of its dataset
+    files: tuple[FileState, ...] = ()  # that it is read from, as far as they are known
 
     @property
     def name(self) -> str:
         """What messages call it."""
         return self.called
 
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {number}"
+
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
         columns = self.chosen.columns
+        for file in self.files:
+            file.check()
         if hasattr(self.rows, "collect_batches"):
             for frame in self.rows.select(columns).collect_batches(
                 chunk_size=most_rows, maintain_order=True
@@ -276,13 +297,25 @@ class FramePiece:
         for rows in self.rows.to_batches(
             columns=columns,
             batch_size=most_rows,
-            batch_readahead=1,
-            fragment_readahead=1,
+            batch_readahead=0,
+            fragment_readahead=0,
             use_threads=False,
             **more,
+            **_as_little_at_once(self.rows),
         ):
             for first in range(0, rows.num_rows, most_rows):
                 yield ArrowBatch(rows.slice(first, most_rows), self.chosen)
+
+
+def _as_little_at_once(rows: Any) -> dict[str, Any]:
+    """Return how a dataset of Parquet files is read without holding whole groups of rows."""
+    dataset: Any = require("pyarrow.dataset", *ARROW[1:])
+    if not isinstance(getattr(rows, "format", None), dataset.ParquetFileFormat):
+        return {}
+    options = dataset.ParquetFragmentScanOptions(
+        use_buffered_stream=True, buffer_size=BUFFER, pre_buffer=False
+    )
+    return {"fragment_scan_options": options}
 
 
 # --- arrays and frames ---------------------------------------------------------------------------
@@ -310,7 +343,7 @@ class ArrayBatch:
 
 @dataclass(frozen=True, eq=False)
 class ArrayPiece:
-    """Rows of an array, as a rule of one that is mapped to a file."""
+    """Rows of an array: one that is mapped to a file, or that is read when it is sliced."""
 
     X: AnyArray
     y: AnyArray | None
@@ -332,6 +365,10 @@ class ArrayPiece:
         shared = [a for a in (self.X, self.y, self.w) if getattr(a, "mode", "c") != "c"]
         found = [getattr(array, "_mmap", None) for array in shared]
         return [mapped for mapped in found if hasattr(mapped, "madvise")]
+
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows."""
+        return f"row {self.first + number}"
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""

@@ -107,7 +107,7 @@ def write_predictions(
             columns = {column: said} if said.ndim == 1 else dict(_columns(said, column, estimator))
             rows = pa.table({name: pa.array(values) for name, values in columns.items()})
             if writer is None:
-                writer = parquet.ParquetWriter(unfinished, rows.schema)
+                writer = _writer(parquet, unfinished, rows.schema, path)
             writer.write_table(rows)
             n_rows += len(said)
         if writer is None:
@@ -121,6 +121,17 @@ def write_predictions(
             os.remove(unfinished)
         raise
     return n_rows
+
+
+def _writer(parquet: Any, unfinished: str, schema: Any, path: str) -> Any:
+    try:
+        return parquet.ParquetWriter(unfinished, schema)
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(
+            f"{path} cannot be written: {reason}. Give a path in a folder that exists and may be "
+            "written to."
+        ) from error
 
 
 def _columns(said: AnyArray, column: str, estimator: Any) -> Iterator[tuple[str, AnyArray]]:

@@ -13,6 +13,7 @@ from obliqua.engine.parts import NodesOfRows, RowsInMemory
 from obliqua.sources.division import PartDivision
 from obliqua.sources.pieces import Piece
 from obliqua.sources.survey import TablePart, TableRecipe
+from obliqua.sources.tables import BYTES_OF_PAGES, LargeTable
 
 __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
 
@@ -20,7 +21,6 @@ __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
 USUAL_LIMIT = 512 << 20
 LEAST_LIMIT = 16 << 20
 BYTES_OF_NODE = 2  # that a row has come to
-BYTES_OF_READER = 3 << 18  # of a column of a file: a page, and what it is read from
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 
@@ -76,10 +76,15 @@ class MemoryPlan:
         return self.itemsize * self.n_features + 24
 
     @classmethod
-    def of(cls, limit: int, n_threads: int, n_features: int) -> MemoryPlan:
-        """Return the plan for a table whose readers need memory of their own."""
-        reading = n_threads * n_features * BYTES_OF_READER
-        return cls(max(limit - reading, limit // 4), n_threads, n_features)
+    def of(cls, limit: int, n_threads: int, table: LargeTable) -> MemoryPlan:
+        """Return the plan for a table whose readers need memory of their own.
+
+        Of Parquet files no more threads read than half of the limit holds readers.
+        """
+        reading = table.reading or table.n_features * BYTES_OF_PAGES
+        if table.reading:
+            n_threads = max(min(n_threads, limit // 2 // table.reading), 1)
+        return cls(max(limit - n_threads * reading, limit // 4), n_threads, table.n_features)
 
     @property
     def batch_rows(self) -> int:

@@ -122,11 +122,13 @@ class PartLook:
     def __call__(self, part: TablePart) -> Any:
         """Return what a piece answers."""
         found = None
+        first = 0
         for batch in part.batches():
             try:
                 answer = self.of(batch, part)
             except (ValueError, TypeError) as error:
-                raise part.named(error) from error
+                raise part.named(_with_row(error, batch, part.piece, first)) from error
+            first += batch.n_rows
             found = answer if found is None else self.joined([found, answer])
         return found
 
@@ -141,6 +143,28 @@ class PartLook:
 
     def _joined(self, answers: Sequence[Any]) -> Any:
         raise NotImplementedError
+
+
+def _with_row(error: Exception, batch: Batch, piece: Piece, first: int) -> Exception:
+    """Return an error about labels or weights with the row, counted in the piece; or itself."""
+    learnt, weights = batch.learnt, batch.weights
+    if learnt is not None and learnt.ndim == 1 and learnt.dtype.kind in "Of":
+        missing = np.array([value is None or value != value for value in learnt.tolist()], bool)
+        if missing.any():
+            row = piece.row(first + int(np.argmax(missing)))
+            return ValueError(
+                f"y has no value in {row}, counted from 0. Leave such rows out, or give them a "
+                "value of their own."
+            )
+    if weights is not None and weights.dtype.kind in "biuf":
+        bad = ~np.isfinite(weights) | (weights < 0)
+        if bad.any():
+            place = int(np.argmax(bad))
+            return ValueError(
+                f"sample_weight must be finite and not negative; got {weights[place]} in "
+                f"{piece.row(first + place)}, counted from 0. Use 0 to leave something out."
+            )
+    return error
 
 
 def asked(run: PassRunner, look: PartPass, parts: Sequence[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from obliqua.sources.pieces import (
     FileState,
     FramePiece,
     ParquetPiece,
-    Piece,
     csv_batches,
     is_text,
 )
@@ -33,6 +32,7 @@ __all__ = ["LargeTable", "is_table_elsewhere", "open_table"]
 #: What a column may hold, as far as its type tells.
 NUMBERS, SINGLE, BOOLS, TEXT, NOTHING = "numbers", "float32", "bools", "text", "nothing"
 GROUP_BYTES = 1 << 26  # of a piece of a Parquet file, at least
+BYTES_OF_PAGES = 3 << 18  # of a column of a file: a page, and what it is read from
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +51,9 @@ class LargeTable:
         What messages call it.
     run : PassRunner or None, default=None
         What maps passes over the pieces; None: threads of this machine.
+    reading : int, default=0
+        Bytes that a reader of a piece holds beside the rows that it gives: pages of columns, and
+        dictionaries.
     """
 
     pieces: list[Any]
@@ -58,6 +61,7 @@ class LargeTable:
     kinds: tuple[str, ...]
     called: str
     run: PassRunner | None = None
+    reading: int = 0
 
     @property
     def n_features(self) -> int:
@@ -201,15 +205,17 @@ def _files(
     pieces: list[Any] = []
     csv: list[FileState] = []
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
+    reading = 0
     for path in paths:
         state = FileState.of(path)
         if not _is_parquet(path):
             csv.append(state)
             continue
-        schema, groups = _parquet_outline(path)
+        schema, groups, starts, held = _parquet_outline(path)
+        reading = max(reading, held)
         chosen, kinds = _chosen(schema, learnt, weight, path, features)
         first, chosen, kinds = _like_first(first, path, chosen, kinds)
-        pieces += [ParquetPiece(state, some, chosen) for some in groups]
+        pieces += [ParquetPiece(state, some, chosen, starts[some[0]]) for some in groups]
     if csv and pieces:
         raise ValueError(
             f"{csv[0].path} is no Parquet file, and {pieces[0].file.path} is one. Give files of "
@@ -218,15 +224,18 @@ def _files(
     if csv:
         return _csv_files(csv, learnt, weight, features)
     assert first is not None
-    return LargeTable(pieces, first[1].features, first[2], _called(paths))
+    return LargeTable(pieces, first[1].features, first[2], _called(paths), reading=reading)
 
 
 def _called(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more files"
 
 
-def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]]]:
-    """Return the schema of a Parquet file, and its groups of rows, small ones together."""
+def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], list[int], int]:
+    """Return a Parquet file's schema, groups of rows, where these begin, and a reader's bytes.
+
+    Small groups are taken together.
+    """
     pa: Any = require(*ARROW)
     parquet: Any = require("pyarrow.parquet", *ARROW[1:])
     try:
@@ -237,15 +246,37 @@ def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]]]:
             f"{path} begins like a Parquet file and cannot be read as one: {error}. It may have "
             "been cut off: write it again."
         ) from error
-    groups: list[tuple[int, ...]] = []
+    all_groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    sizes = [group.total_byte_size for group in all_groups]
+    starts = np.cumsum([0, *(group.num_rows for group in all_groups)]).tolist()
+    # Groups of a file are written alike: a few tell enough, and there may be very many.
+    reading = max(map(_held, all_groups[:4]), default=0)
+    return schema, _taken_together(list(enumerate(sizes))), starts, reading
+
+
+def _taken_together(groups: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """Put small groups of rows together, which are given by numbers and sizes."""
+    found: list[tuple[int, ...]] = []
     size = GROUP_BYTES
-    for number in range(about.num_row_groups):
+    for number, more in groups:
         if size >= GROUP_BYTES:
-            groups.append(())
+            found.append(())
             size = 0
-        groups[-1] += (number,)
-        size += about.row_group(number).total_byte_size
-    return schema, groups
+        found[-1] += (number,)
+        size += more
+    return found
+
+
+def _held(group: Any) -> int:
+    """Return what a reader of a group of rows holds: a page of each column, and dictionaries."""
+    total = 0
+    for place in range(group.num_columns):
+        column = group.column(place)
+        total += min(BYTES_OF_PAGES, 2 * column.total_uncompressed_size)
+        if column.has_dictionary_page and column.dictionary_page_offset is not None:
+            # As it was written, as it is read, and its values.
+            total += 3 * max(column.data_page_offset - column.dictionary_page_offset, 0)
+    return total
 
 
 def _chosen(
@@ -406,30 +437,71 @@ def _frames(
     else:
         schema, called = X.schema, "the dataset"
     chosen, kinds = _chosen(schema, learnt, weight, called, features)
-    pieces: list[Any] = [FramePiece(X, called, chosen)]
+    pieces: list[Any] = []
+    reading = 0
     if not hasattr(X, "collect_schema"):
-        pieces = list(_fragments(X, chosen)) or pieces
-    return LargeTable(pieces, chosen.features, kinds, called)
+        pieces, reading = _fragments(X, chosen)
+        paths = getattr(X, "files", None) if _is_local(X) else None
+        states = tuple(map(FileState.of, paths or ()))
+        pieces = pieces or [FramePiece(X, called, chosen, files=states)]
+    pieces = pieces or [FramePiece(X, called, chosen)]
+    return LargeTable(pieces, chosen.features, kinds, called, reading=reading)
 
 
-def _fragments(dataset: Any, chosen: Chosen) -> Iterator[Piece]:
-    """Return the fragments of a dataset as pieces; one that is filtered has none."""
+def _is_local(X: Any) -> bool:
+    """Say whether a dataset or a fragment has files of this machine."""
+    return type(getattr(X, "filesystem", None)).__name__ == "LocalFileSystem"
+
+
+def _fragments(dataset: Any, chosen: Chosen) -> tuple[list[Any], int]:
+    """Return the fragments of a dataset as pieces, and what a reader holds.
+
+    One that is filtered has none. Files of this machine are read as if their paths were given.
+    """
     try:
         fragments = list(dataset.get_fragments())
     except (ValueError, NotImplementedError):
-        return
+        return [], 0
+    pieces: list[Any] = []
+    reading = 0
     for fragment in fragments:
         path = getattr(fragment, "path", "") or "a fragment of the dataset"
-        groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
-        for one in groups:
-            yield FramePiece(one, path, chosen, dataset.schema)
+        state = FileState.of(path) if _is_local(fragment) else None
+        parts = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
+        if state is not None and _is_plain(fragment, dataset, chosen):
+            _, _, starts, held = _parquet_outline(path)
+            reading = max(reading, held)
+            groups = [(one.row_groups[0].id, one.row_groups[0].total_byte_size) for one in parts]
+            pieces += [
+                ParquetPiece(state, some, chosen, starts[some[0]])
+                for some in _taken_together(groups)
+            ]
+            continue
+        states = () if state is None else (state,)
+        pieces += [FramePiece(one, path, chosen, dataset.schema, states) for one in parts]
+    return pieces, reading
+
+
+def _is_plain(fragment: Any, dataset: Any, chosen: Chosen) -> bool:
+    """Say whether a fragment's file holds all columns itself, as the dataset has them."""
+    if not hasattr(fragment, "row_groups"):
+        return False
+    there = fragment.physical_schema
+    return str(fragment.partition_expression) == "true" and all(
+        len(there.get_all_field_indices(name)) == 1
+        and there.field(name).type == dataset.schema.field(name).type
+        for name in chosen.columns
+    )
 
 
 def array_table(
-    X: AnyArray, y: AnyArray | None, weights: AnyArray | None, rows_of_piece: int
+    X: Any, y: AnyArray | None, weights: AnyArray | None, rows_of_piece: int
 ) -> LargeTable:
-    """Cut an array into pieces."""
+    """Cut an array into pieces; one that is stored in chunks, where chunks begin."""
     n_rows = len(X)
+    chunks = getattr(X, "chunks", None)
+    if chunks and isinstance(chunks[0], int):
+        rows_of_piece = max(rows_of_piece // chunks[0], 1) * chunks[0]
     for name, other in (("y", y), ("sample_weight", weights)):
         if other is not None and len(other) != n_rows:
             raise ValueError(

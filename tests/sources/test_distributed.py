@@ -1,0 +1,291 @@
+"""Trees grown on a cluster of Dask: the same bits, whatever becomes of its workers."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from obliqua import CartClassifier, CartRegressor, HHCartClassifier
+from obliqua.engine.grow_from import AtOnce
+from obliqua.sources import rows as source_rows
+from obliqua.sources.dask import DaskTasks
+
+dask = pytest.importorskip("dask")
+# A worker that is started again finds all imports done.
+dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+multiprocessing.get_context("forkserver").set_forkserver_preload(
+    ["distributed", "dask.dataframe", "pyarrow.parquet", "obliqua.sources.dask"]
+)
+
+pytestmark = pytest.mark.xdist_group("distributed")
+FEATURES = list("abcd")
+N_ROWS = 3000
+FEW_ROWS = 900
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Two workers, each a process with one thread and 1 GB."""
+    with (
+        dask.config.set({"distributed.admin.log-length": 0, "logging.distributed": "critical"}),
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            memory_limit="1GB",
+            dashboard_address=None,
+            host="127.0.0.1",
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def no_table_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_rows.MemoryPlan, "fits", lambda self, n_rows: False)
+    monkeypatch.setattr(source_rows.MemoryPlan, "batch_rows", 400)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    found = pd.DataFrame(rng.normal(size=(N_ROWS, 4)), columns=FEATURES)
+    value = found.to_numpy() @ [1, 2, -1, 0.5] + rng.normal(size=N_ROWS)
+    found["y"] = (value > 0).astype(int)
+    found["number"] = value
+    found["w"] = rng.integers(1, 4, N_ROWS) * 0.37
+    return found
+
+
+@pytest.fixture(scope="module")
+def files(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("files")
+    for k in range(9):
+        frame[k::9].to_parquet(folder / f"{k}.parquet", index=False)
+    return str(folder / "*.parquet")
+
+
+def kinds_of(one_pass: Any) -> set[str]:
+    """What is asked in a pass."""
+    asked = getattr(one_pass, "questions", None)
+    if asked is None:
+        return {type(one_pass).__name__}
+    return {type(question).__name__ for several in asked.values() for question in several}
+
+
+class Killing:
+    """A pass in which a worker is killed, once, while it is at a partition."""
+
+    def __init__(self, one_pass: Any, mark: Path) -> None:
+        self.one_pass = one_pass
+        self.mark = mark
+
+    def __call__(self, part: Any) -> Any:
+        found = self.one_pass(part)
+        try:
+            os.close(os.open(self.mark, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return found
+        return os.kill(os.getpid(), signal.SIGKILL)
+
+    def joined(self, answers: Any) -> Any:
+        return self.one_pass.joined(answers)
+
+
+CLASSES = HHCartClassifier(variant="dominant", max_depth=3, pruning="holdout")
+NUMBERS = CartRegressor(max_depth=3, pruning=None)
+SURVEY = {"FirstLook", "WeightLook", "LevelLook"}
+GROWTH = {"NodeSums", "LineRanges", "LineHistogram", "LineValues", "NodeRows"}
+HELD_OUT = {"KeysOfBatches", "HashHistogram", "NextPieces", "DivideRows", "SumsOfLeaves"}
+SPREAD = {"LeafRanges", "LeafSums"}
+EVERY_KIND = {
+    "classes": (CLASSES, "y", SURVEY | GROWTH | HELD_OUT | SPREAD | {"ScatterSums"}),
+    "numbers": (NUMBERS, "number", SURVEY | GROWTH | SPREAD | {"NumberBits", "NumberDigits"}),
+}
+
+
+def killed_in(
+    kinds: set[str],
+    estimator: Any,
+    y: str,
+    frame: Any,
+    files: str,
+    tmp_path: Path,
+    monkeypatch: Any,
+) -> tuple[set[str], int]:
+    """Fit with a kill in the first pass of each kind; compare; return kinds, and passes."""
+    monkeypatch.setattr(source_rows.MemoryPlan, "at_once", AtOnce(bins=1 << 14, rows=FEW_ROWS))
+    seen: set[str] = set()
+    n_passes = n_killed = 0
+    call = DaskTasks.__call__
+
+    def killing(self: Any, one_pass: Any, parts: Any) -> Any:
+        nonlocal n_passes, n_killed
+        n_passes += 1
+        new = (kinds_of(one_pass) - seen) & kinds
+        seen.update(kinds_of(one_pass))
+        if not new:
+            return call(self, one_pass, parts)
+        mark = tmp_path / min(new)
+        found = call(self, Killing(one_pass, mark), parts)
+        n_killed += mark.exists()
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DaskTasks, "__call__", killing)
+        lazy = dd.read_parquet(files)[[*FEATURES, y, "w"]]
+        found = clone(estimator).fit(lazy, y, "w")
+    assert found.tree_ == clone(estimator).fit(frame[FEATURES], frame[y], frame["w"]).tree_
+    assert n_killed
+    return seen, n_passes
+
+
+def test_workers_that_are_killed(
+    client: Any, frame: Any, files: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    kinds = {"FirstLook", "LineHistogram", "NodeRows"}
+    model = CartClassifier(max_depth=3, pruning=None)
+    killed_in(kinds, model, "y", frame, files, tmp_path, monkeypatch)
+    assert {path.name for path in tmp_path.iterdir()} == kinds
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", list(EVERY_KIND))
+def test_a_worker_is_killed_in_every_kind_of_pass(
+    name: str, client: Any, frame: Any, files: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    estimator, y, kinds = EVERY_KIND[name]
+    seen, n_passes = killed_in(kinds, estimator, y, frame, files, tmp_path, monkeypatch)
+    assert seen >= kinds
+    # Tasks are done again, passes are not.
+    (tmp_path / "none").mkdir()
+    again = killed_in({"FirstLook"}, estimator, y, frame, files, tmp_path / "none", monkeypatch)
+    assert again[1] == n_passes
+
+
+def test_what_travels(client: Any, frame: Any, files: str, monkeypatch: Any) -> None:
+    """A task takes several partitions, and no more rows are fetched at a time than is planned."""
+    monkeypatch.setattr(source_rows.MemoryPlan, "at_once", AtOnce(bins=1 << 14, rows=FEW_ROWS))
+    monkeypatch.setattr("obliqua.sources.dask.TASKS_OF_A_THREAD", 2)
+    fetched: list[int] = []
+    tasks: list[int] = []
+    call, computed = DaskTasks.__call__, DaskTasks._computed
+
+    def noting(self: Any, one_pass: Any, parts: Any) -> Any:
+        found = call(self, one_pass, parts)
+        if "NodeRows" in kinds_of(one_pass):
+            answers = [one for several in found[0].values() for one in several]
+            fetched.append(sum(one.n_rows for one in answers if hasattr(one, "n_rows")))
+        return found
+
+    def counting(self: Any, graph: Any, last: Any) -> Any:
+        tasks.append(len(graph))
+        return computed(self, graph, last)
+
+    monkeypatch.setattr(DaskTasks, "__call__", noting)
+    monkeypatch.setattr(DaskTasks, "_computed", counting)
+    model = CartClassifier(pruning=None, max_depth=5)
+    lazy = dd.read_parquet(files)[[*FEATURES, "y"]]
+    assert model.fit(lazy, "y").tree_ == clone(model).fit(frame[FEATURES], frame["y"]).tree_
+    assert sum(fetched) > FEW_ROWS >= max(fetched)
+    # Nine partitions by five tasks: two for each, the pass itself, and a join.
+    assert set(tasks) == {5 + 2}
+
+
+def test_persisted_rows_and_shared_tasks(client: Any, frame: Any) -> None:
+    X, y = frame[FEATURES].to_numpy(), frame["y"].to_numpy()
+    model = CartClassifier(pruning=None, max_depth=2)
+    whole = clone(model).fit(X, y).tree_
+    chunked = da.from_array(X, chunks=(1000, 2))
+    labels = da.from_array(y, chunks=1000)
+    assert clone(model).fit(chunked.persist(), labels).tree_ == whole
+    turned = chunked[::-1].rechunk((700, 4))  # a chunk goes to several partitions
+    assert clone(model).fit(turned, labels[::-1].rechunk(700)).tree_ == whole
+
+
+def test_a_client_that_is_closed(client: Any, frame: Any, files: str, monkeypatch: Any) -> None:
+    address = client.scheduler.address
+    model = CartClassifier(pruning=None)
+    lazy = dd.read_parquet(files)[[*FEATURES, "y"]]
+    call = DaskTasks.__call__
+    with distributed.Client(address, set_as_default=True) as other:
+
+        def closing(self: Any, one_pass: Any, parts: Any) -> Any:
+            if self.n_passes == 2:
+                other.close()
+            return call(self, one_pass, parts)
+
+        monkeypatch.setattr(DaskTasks, "__call__", closing)
+        with pytest.raises(ConnectionError, match="client of Dask was closed"):
+            model.fit(lazy, "y")
+    assert not hasattr(model, "tree_")
+
+
+def test_workers_that_are_always_lost(client: Any, frame: Any, monkeypatch: Any) -> None:
+    """As where memory is not enough. What waits at a lost worker is suspected too."""
+
+    def lost(block: Any) -> Any:
+        if len(block) == 500:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    chunks = ((1000, 500, 1500), 4)
+    chunked = da.from_array(frame[FEATURES].to_numpy(), chunks=chunks)
+    model = CartClassifier()
+    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
+    try:
+        with pytest.raises(RuntimeError, match=r"partition \d: the workers .* smaller part"):
+            model.fit(chunked.map_blocks(lost, dtype=float, meta=chunked._meta), frame["y"])
+    finally:
+        client.run_on_scheduler(
+            lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 3)
+        )
+    assert not hasattr(model, "tree_")
+
+
+def test_ctrl_c_cancels_what_waits(client: Any, frame: Any, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+
+    def slow(block: Any) -> Any:
+        begun.touch()
+        time.sleep(0.2)
+        return block
+
+    chunked = da.from_array(frame[FEATURES].to_numpy(), chunks=(30, 4)).map_blocks(
+        slow, dtype=float, meta=np.empty((0, 4))
+    )
+
+    def interrupt() -> None:
+        while not begun.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watcher = threading.Thread(target=interrupt)
+    watcher.start()
+    model = CartClassifier()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(chunked, frame["y"])
+    watcher.join()
+    assert not hasattr(model, "tree_")
+    deadline = time.monotonic() + 30
+    while any(client.processing().values()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(client.processing().values())
