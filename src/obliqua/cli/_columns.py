@@ -82,7 +82,8 @@ def counting_rows(
 ) -> tuple[int, int, int] | None:
     """Say whether a column counts the rows in a part of a table, from 0 or 1 or as it began.
 
-    `before`: how many rows are in other files before this one. The result is where it began, and its first and last number here; None if it does not.
+    `before`: how many rows are in other files before this one. The result is where it began, and
+    its first and last number here; None if it does not.
     """
     polars = require("polars", "cli", "Reading tables")
     column = table.frame[name]

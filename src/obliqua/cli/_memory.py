@@ -32,7 +32,9 @@ def bytes_in_memory(paths: Sequence[str], factors: Mapping[str, int]) -> int:
     """Estimate what tables take when they are read, or fitted to; 0 for what is no file."""
     total = 0
     for path in paths:
-        if os.path.isfile(path):
+        with suppress(OSError):  # whoever reads it says what is wrong with it
+            if not os.path.isfile(path):
+                continue
             kind = kind_of(path)
             total += factors["parquet" if kind == "parquet" else "csv"] * _unpacked(path, kind)
     return total

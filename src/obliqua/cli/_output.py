@@ -20,11 +20,14 @@ from obliqua.cli._errors import Trouble, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import ProgressColumn
     from rich.table import Table as RichTable
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}  # of click
 LONG = 20  # seconds that a work may take without a word on how long it takes
 QUIET, DEBUG = "obliqua.quiet", "obliqua.debug"
+NARROW = 60  # letters: on such screens there is no clock
+UNFINISHED = 0.999  # a share: with 1 the clock of a bar would stop
 SAID = "obliqua.said"  # notes that are not said again
 EXPECTED = "obliqua.expected"  # seconds that a work will take, as was said before
 
@@ -166,22 +169,20 @@ def share_bar() -> Iterator[Callable[[str, float | None], None]]:
         TimeElapsedColumn,
     )
 
-    columns = (
+    columns: list[ProgressColumn] = [
         TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
+        BarColumn(bar_width=min(30, screen.width // 8)),
         TaskProgressColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=screen, transient=True, expand=True) as bar:
+    ]
+    if screen.width >= NARROW:
+        columns.append(TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("", total=None)
 
         def show(what: str, share: float | None) -> None:
-            bar.update(
-                task,
-                description=what,
-                completed=share or 0.0,
-                total=None if share is None else 1.0,
-            )
+            done = min(share or 0.0, UNFINISHED)
+            total = None if share is None else 1.0
+            bar.update(task, description=what, completed=done, total=total)
 
         yield show
 

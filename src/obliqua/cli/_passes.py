@@ -116,7 +116,8 @@ class RowFiles:
 @contextmanager
 def scratch_folder(beside: Path, needed: int) -> Iterator[Path]:
     """Make a folder for the time of a fit, beside the file that will be written."""
-    parent = beside.resolve().parent
+    plain = beside.is_file() or not beside.exists()  # and no device
+    parent = beside.resolve().parent if plain else Path(tempfile.gettempdir())
     free = shutil.disk_usage(parent).free
     if free < needed:
         raise Trouble(
@@ -216,7 +217,7 @@ class LearntColumns:
         new = [
             name
             for name in self.names
-            if name not in self.kinds and table.frame[name].null_count() < table.frame.height
+            if name not in self.kinds and (table.typed or table.frame[name].count())
         ]
         if not new:
             return
@@ -433,6 +434,7 @@ class WrittenPiece:
     labels: AnyArray | None  # the class of each code; None: numbers are learnt
     whole: frozenset[str]  # columns of text that are whole numbers
     source: str
+    told: Callable[[int], None]  # called with the number of rows that were read
 
     @property
     def chosen(self) -> Chosen:
@@ -452,6 +454,7 @@ class WrittenPiece:
             if self.labels is None:  # rows without a number were to be left out
                 rows = rows.filter(compute.is_finite(rows.column(self.chosen.learnt[0])))
             yield WrittenBatch(rows, self.chosen, self.labels, self.whole)
+            self.told(batch.n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -485,8 +488,8 @@ class WrittenTable:
     given: bool
     source: str
 
-    def large(self) -> LargeTable:
-        """Return what an estimator is fitted to."""
+    def large(self, told: Callable[[int], None]) -> LargeTable:
+        """Return what an estimator is fitted to; it tells how many rows were read."""
         chosen = self.chosen
         table = open_table(self.rows.paths, chosen.learnt[0], chosen.weight)
         assert table.names is not None
@@ -496,7 +499,7 @@ class WrittenTable:
             NUMBERS if kinds[name] in (SINGLE, BOOLS) else kinds[name] for name in chosen.features
         ]
         pieces = [
-            WrittenPiece(replace(piece, chosen=chosen), self.labels, self.whole, self.source)
+            WrittenPiece(replace(piece, chosen=chosen), self.labels, self.whole, self.source, told)
             for piece in table.pieces
         ]
         return replace(
@@ -508,6 +511,7 @@ class WrittenTable:
         polars = require("polars", "cli", "Reading tables")
         parquet: Any = require("pyarrow.parquet", "files", "Reading a table part by part")
         learnt, weight = self.chosen.learnt[0], self.chosen.weight
+        numeric = [name for name in self.chosen.features if name not in self.qualitative]
         for path in (self.held if held else self.rows).paths:
             with parquet.ParquetFile(path, pre_buffer=False) as file:
                 for batch in file.iter_batches(1 << 15, columns=self.chosen.columns):
@@ -517,8 +521,8 @@ class WrittenTable:
                     X = frame.select(self.chosen.features)
                     X = X.with_columns(
                         *(polars.col(name).cast(polars.Int64) for name in self.whole),
-                        polars.col(polars.Null).cast(polars.String),
-                    )
+                        *(polars.col(name).cast(float).fill_null(np.nan) for name in numeric),
+                    ).with_columns(polars.col(polars.Null).cast(polars.String))
                     y = frame[learnt].to_numpy()
                     y = y if self.labels is None else self.labels[y]
                     w = None if weight is None else frame[weight].to_numpy()
@@ -683,45 +687,46 @@ def in_words_of_the_command(text: str) -> str:
 
 def fit_written(estimator: Any, table: WrittenTable, bar: Callable[[str, float], None]) -> None:
     """Fit an estimator to a table that was written anew, and show how far it is."""
-    run = WatchedPasses(Threads(thread_count(estimator.n_jobs)), bar)
+    run = WatchedPasses(Threads(thread_count(estimator.n_jobs)), table.rows.n_rows, bar)
     try:
-        estimator.fit(replace(table.large(), run=run), None)
+        estimator.fit(replace(table.large(run.read), run=run), None)
     except (ValueError, TypeError) as error:
         raise Trouble(in_words_of_the_command(" ".join(str(error).split()))) from error
 
 
 class WatchedPasses:
-    """Maps passes over pieces, and shows how far each is."""
+    """Maps passes over pieces, and shows how far each is.
 
-    def __init__(self, run: Threads, show: Callable[[str, float], None]) -> None:
+    How many passes there will be nobody knows; the share is that of the present one.
+
+    Parameters
+    ----------
+    run : Threads
+        What does it.
+    n_rows : int
+        How many rows there are.
+    show : callable
+        Called with what is being done, and the share of it that is done.
+    """
+
+    def __init__(self, run: Threads, n_rows: int, show: Callable[[str, float], None]) -> None:
         self.run = run
+        self.n_rows = n_rows
         self.show = show
+        self._what = ""
+        self._n_read = 0
 
     def __call__(self, one_pass: PartPass, parts: Sequence[Any]) -> Iterator[Any]:
         """Return what a pass gives for all pieces."""
-        what = f"pass {self.run.n_passes + 1:,}"
+        self._what, self._n_read = f"pass {self.run.n_passes + 1:,}", 0
         nodes = getattr(one_pass, "questions", {})
         if nodes:
             depth = max(nodes).bit_length() - 1
-            what += f", depth {depth}, {counted(len(nodes), 'node')}"
-        self.show(what, 0.0)
-        return self.run(
-            _WatchedPass(one_pass, lambda done: self.show(what, done / len(parts))), parts
-        )
+            self._what += f", depth {depth}, {counted(len(nodes), 'node')}"
+        self.read(0)
+        return self.run(one_pass, parts)
 
-
-class _WatchedPass:
-    """A pass that tells when a piece is done."""
-
-    def __init__(self, one_pass: PartPass, told: Callable[[int], None]) -> None:
-        self.one_pass = one_pass
-        self.told = told
-        self.done = 0
-        self.joined = one_pass.joined
-
-    def __call__(self, part: Any) -> Any:
-        """Return what a piece answers."""
-        answer = self.one_pass(part)
-        self.done += 1
-        self.told(self.done)
-        return answer
+    def read(self, n_rows: int) -> None:
+        """Say that some rows were read."""
+        self._n_read += n_rows
+        self.show(self._what, self._n_read / self.n_rows)

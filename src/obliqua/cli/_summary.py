@@ -52,7 +52,7 @@ class LabelledRows:
 
 
 @dataclass(eq=False)
-class Measured:
+class TreeMeasure:
     """How well a tree does on rows, of which some may come after others.
 
     Parameters
@@ -67,6 +67,7 @@ class Measured:
     what: str
     right: float = 0.0
     total: float = 0.0
+    n_right: int = 0
     n_rows: int = 0
     weighted: bool = False
     numbers: NumbersFit = field(default_factory=NumbersFit)
@@ -79,7 +80,8 @@ class Measured:
         Z = model.rows(rows.X.frame)
         self.n_rows += len(rows.y)
         if model.task == "regression":
-            self.numbers.add(rows.y, model.predict(Z), rows.weights)
+            weights = rows.weights if rows.weights is None or rows.weights.any() else None
+            self.numbers.add(rows.y, model.predict(Z), weights)
             return
         classes = self.estimator.classes_
         numbers, told = class_numbers(classes, rows.y), model.predict_index(Z)
@@ -87,6 +89,7 @@ class Measured:
         self.answers.update(np.unique(told).tolist())
         self.weighted = rows.weights is not None
         weights = np.ones(len(told)) if rows.weights is None else rows.weights
+        self.n_right += int((numbers == told).sum())
         self.right += float(weights[numbers == told].sum())
         self.total += float(weights.sum())
 
@@ -95,7 +98,8 @@ class Measured:
         if self.estimator.model_.task == "regression":
             return "R squared", f"{self.numbers} on {self.what}"
         unknown = said_of_unknown(self.unknown, self.n_rows, self.estimator.classes_, "--test")
-        share = 100 * self.right / self.total if self.total else float("nan")
+        # Rows without any weight count as rows.
+        share = 100 * (self.right / self.total if self.total else self.n_right / self.n_rows)
         of = " of weight" if self.weighted and self.total else ""
         return "accuracy", f"{share:.1f} %{of} on {self.what}{unknown}"
 
@@ -189,7 +193,7 @@ class Tally:
 
 
 def summary(
-    estimator: Any, tally: Tally, measured: Measured, given: dict[str, Any]
+    estimator: Any, tally: Tally, measured: TreeMeasure, given: dict[str, Any]
 ) -> list[tuple[str, str]]:
     """Return what is said of a fitted estimator, and the rows that it was fitted to."""
     from obliqua.select.methods import find_method
@@ -229,7 +233,7 @@ def _how_grown(estimator: Any, tally: Tally) -> str:
     return f", {grown:,} of them grew the tree, {others} pruned it"
 
 
-def _same_answer(estimator: Any, tally: Tally, measured: Measured) -> list[tuple[str, str]]:
+def _same_answer(estimator: Any, tally: Tally, measured: TreeMeasure) -> list[tuple[str, str]]:
     """Say so if a tree gives all rows the same class, and what helps."""
     if estimator.model_.task == "regression" or len(measured.answers) > 1:
         return []

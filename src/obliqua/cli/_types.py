@@ -493,7 +493,7 @@ def _check_ways(table: NamedTable, name: str, words: pl.Series, found: ReadNumbe
     new = traits(words, found)
     known = table.ways.get(name, frozenset()) | new
     if differ(known):
-        row = int(found.dressed.arg_true()[0]) if found.dressed.any() else 0
+        row = int((found.values.is_not_nan()).arg_true()[0])
         raise Trouble(
             f"{table.source}: the numbers of column {name!r} are written in another way from "
             f"{table.where(row)} on, {words[row]!r}, than before. Read part by part, all numbers "

@@ -13,11 +13,18 @@ import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.cli import _command as shared
-from obliqua.cli._blocks import TableBlocks, TablePlan, memory_option, planned, read_whole
+from obliqua.cli._blocks import (
+    TableBlocks,
+    TablePlan,
+    files_of,
+    memory_option,
+    planned,
+    read_whole,
+)
 from obliqua.cli._columns import learnt_columns, print_other_types, print_types
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
-from obliqua.cli._memory import in_words
+from obliqua.cli._memory import bytes_in_memory, in_words
 from obliqua.cli._models import (
     make_estimator,
     reads_in_passes,
@@ -26,7 +33,7 @@ from obliqua.cli._models import (
     takes_tables,
 )
 from obliqua.cli._output import chosen_target, each_note_once, note, print_facts, share_bar
-from obliqua.cli._summary import LabelledRows, Measured, Tally, summary, training_rows
+from obliqua.cli._summary import LabelledRows, Tally, TreeMeasure, summary, training_rows
 from obliqua.cli._table import NamedTable, choose_known
 from obliqua.cli._target import choose_task, learnt_rows, read_target, said_of_target
 from obliqua.cli._types import (
@@ -96,7 +103,7 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     target = given["target"]
     path = Path(DEFAULT_OUTPUT)
     if not given["types"]:
-        path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"])
+        path = chosen_target(output, DEFAULT_OUTPUT, *files_of(data), given["test"])
     if given["method"] == "sklearn":
         raise click.UsageError(
             "--method: scikit-learn's tree is for `obliqua compare`; a model file holds trees of "
@@ -146,29 +153,33 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     estimator.fit(grown.X.frame, grown.y, sample_weight=grown.weights)
     if held.any():
         tests.append((f"{counted(int(held.sum()), 'row')} held out", [rows.part(held)]))
-    _finish(estimator, [grown], tests, path, given)
+    _finish(estimator, _facts(estimator, [grown], tests, given), path)
 
 
-def _finish(
+def _facts(
     estimator: Any,
     grown: Iterable[LabelledRows],
     tests: Iterable[tuple[str, Iterable[LabelledRows]]],
-    path: Path,
     given: dict[str, Any],
-) -> None:
-    """Measure a fitted estimator, save it, and say what it is."""
-    from obliqua.estimators.files import save
-
-    tally, measured = Tally(), Measured(estimator, training_rows(estimator, given))
+) -> list[tuple[str, str]]:
+    """Measure a fitted estimator, and return what is said of it."""
+    tally, measured = Tally(), TreeMeasure(estimator, training_rows(estimator, given))
     for rows in grown:
         tally.add(rows, given["task"] == "regression")
         measured.add(rows)
     facts = summary(estimator, tally, measured, given)
     for what, others in tests:
-        on_others = Measured(estimator, what)
+        on_others = TreeMeasure(estimator, what)
         for rows in others:
             on_others.add(rows)
         facts.append(on_others.fact())
+    return facts
+
+
+def _finish(estimator: Any, facts: list[tuple[str, str]], path: Path) -> None:
+    """Save a fitted estimator, and say what it is."""
+    from obliqua.estimators.files import save
+
     # The file is the same for any number of threads, and however rows were read.
     estimator.set_params(n_jobs=None)
     if "memory_limit" in estimator.get_params():
@@ -196,11 +207,13 @@ def _fit_in_passes(plan: TablePlan, path: Path, given: dict[str, Any]) -> None:
         f"{in_words(plan.limit or 0)}."
     )
     blocks = TableBlocks(plan, given["delimiter"], given["missing"], given["dates"])
-    with scratch_folder(path, blocks.total) as folder, share_bar() as bar, each_note_once():
+    on_disk = bytes_in_memory(plan.paths, {"csv": 1, "parquet": 1})
+    with scratch_folder(path, on_disk) as folder, share_bar() as bar, each_note_once():
 
         def told(done: int, total: int, n_rows: int) -> None:
-            bar(f"reading, {n_rows:,} rows", done / total if total else None)
+            bar(f"reading {n_rows:,} rows", done / total if total else None)
 
+        bar("reading", 0.0)
         table, task = written(blocks, given, folder, told)
         given["task"] = task
         if given["method"] is None:
@@ -218,7 +231,8 @@ def _fit_in_passes(plan: TablePlan, path: Path, given: dict[str, Any]) -> None:
         if given["test"] is not None:
             tests += _tests_in_parts(estimator, plan, given)
         bar("measuring", None)
-        _finish(estimator, table.blocks(), tests, path, given)
+        facts = _facts(estimator, table.blocks(), tests, given)
+    _finish(estimator, facts, path)
 
 
 def _estimator_in_passes(plan: TablePlan, given: dict[str, Any], task: str) -> Any:

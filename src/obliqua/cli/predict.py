@@ -15,7 +15,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import AnyArray, Int64Array
 from obliqua.cli import _command as shared
-from obliqua.cli._blocks import TableBlocks, memory_option, planned, read_whole
+from obliqua.cli._blocks import TableBlocks, files_of, memory_option, planned, read_whole
 from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import NumbersFit, class_numbers, said_of_unknown
 from obliqua.cli._memory import TO_READ
@@ -85,7 +85,7 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
     larger than memory is read part by part.
     """
     if output is not None:
-        check_target(output, data, model)
+        check_target(output, *files_of(data), model)
         if _is_plain(output) and output.suffix.lower() not in SUFFIXES:
             raise click.UsageError(
                 f"--output: {output} ends in {output.suffix or 'nothing'}; name a file that ends "
@@ -110,7 +110,10 @@ def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
         tables = _parts(TableBlocks(plan, *reading, each_row=True))
     with _writer(output) as write:
         for table in tables:
-            write(asked.frame(table))
+            frame = asked.frame(table)
+            if plan.limit is None:
+                asked.check_score()
+            write(frame)
         asked.check_score()
     asked.say_score()
 
@@ -189,6 +192,7 @@ def _says_what_is_not_written(suffix: str) -> Iterator[None]:
 def _parts(blocks: TableBlocks) -> Iterator[NamedTable]:
     """Read a table part by part, and show how far it is."""
     with each_note_once(), share_bar() as bar:
+        bar("predicting", 0.0)
         for table in blocks:
             yield table
             bar("predicting", blocks.n_bytes / blocks.total if blocks.total else None)
