@@ -10,10 +10,11 @@ from __future__ import annotations
 import errno
 import re
 import shutil
+import signal
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,13 +127,32 @@ def scratch_folder(beside: Path, needed: int) -> Iterator[Path]:
         )
     folder = Path(tempfile.mkdtemp(prefix=".obliqua-", dir=parent))
     try:
-        yield folder
+        with _ended_by_signals():
+            yield folder
     except OSError as error:
         if error.errno not in (errno.ENOSPC, getattr(errno, "EDQUOT", None)):
             raise
         raise Trouble(f"There is no room left in {parent}, where the table is written.") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let a closed terminal, or kill, end the program as an exception does: tidily."""
+
+    def end(number: int, _: Any) -> None:
+        raise SystemExit(128 + number)
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {}
+    with suppress(ValueError):  # not the main thread
+        before = {name: signal.signal(getattr(signal, name), end) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
 
 
 # --- columns -------------------------------------------------------------------------------------
