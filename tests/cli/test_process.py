@@ -203,7 +203,7 @@ def test_too_little_memory(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch
     def broken(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("obliqua.cli.fit.read_table", broken)
+    monkeypatch.setattr("obliqua.cli.fit.read_whole", broken)
     assert "not enough memory" in run("fit", "data.csv", "-t", "y", code=1).stderr
 
 

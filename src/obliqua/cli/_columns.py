@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from obliqua._extras import require
 from obliqua.cli._command import quoted
 from obliqua.cli._dates import with_date_parts
@@ -30,11 +32,7 @@ def learnt_columns(
 
     A column that counts the rows is left out, unless an option names it.
     """
-    there = set(table.frame.columns)
-    # A part of dates can be left out, too, though it is no column of the file.
-    parts = [
-        name for name in given["drop"] or [] if name not in there and _has_source(name, there)
-    ]
+    parts = date_parts_left_out(table, given)
     drop = [name for name in given["drop"] or [] if name not in parts] or None
     names = choose_features(table, taken, given["features"], drop)
     meant = [*(given["categorical"] or ()), *(given["numeric"] or ())]
@@ -49,6 +47,12 @@ def learnt_columns(
     return table, [name for name in names if name not in parts]
 
 
+def date_parts_left_out(table: NamedTable, given: dict[str, Any]) -> list[str]:
+    """Return the parts of dates that are left out: they are no columns of the file."""
+    there = set(table.frame.columns)
+    return [name for name in given["drop"] or [] if name not in there and _has_source(name, there)]
+
+
 def _has_source(name: str, there: set[str]) -> bool:
     found = source_of(name)
     return found is not None and found[0] in there
@@ -61,11 +65,39 @@ def _without_row_numbers(table: NamedTable, names: list[str], meant: Sequence[st
         values = None if name in meant else _whole_numbers(table.frame[name])
         if values is not None and counts_rows(values.to_numpy(), table.rows):
             left_out.append(name)
-            note(
-                f"Column {name!r} counts the rows, {values[0]} to {values[-1]}, and is left out; "
-                f"--numeric {quoted(name)} keeps it."
-            )
+            said_of_counting(name, values[0], values[-1])
     return [name for name in names if name not in left_out] or names
+
+
+def said_of_counting(name: str, low: int, high: int) -> None:
+    """Say that a column that counts the rows is left out."""
+    note(
+        f"Column {name!r} counts the rows, {low} to {high}, and is left out; --numeric "
+        f"{quoted(name)} keeps it."
+    )
+
+
+def counting_rows(
+    table: NamedTable, name: str, before: int, first: int | None = None
+) -> tuple[int, int, int] | None:
+    """Say whether a column counts the rows in a part of a table, from 0 or 1 or as it began.
+
+    `before`: how many rows are in other files before this one. The result is where it began, and
+    its first and last number here; None if it does not.
+    """
+    polars = require("polars", "cli", "Reading tables")
+    column = table.frame[name]
+    if not (column.dtype.is_integer() or column.dtype == polars.String) or table.rows is None:
+        return None
+    start = column.head(1).cast(polars.Int64, strict=False)[0]
+    rows = table.rows + before
+    begins = None if start is None else start - int(rows[0])
+    if begins is None or begins not in ((0, 1) if first is None else (first,)):
+        return None
+    values = column.cast(polars.Int64, strict=False)
+    if values.null_count() or not np.array_equal(values.to_numpy(), rows + begins):
+        return None
+    return begins, values[0], values[-1]
 
 
 def _whole_numbers(column: pl.Series) -> pl.Series | None:

@@ -23,7 +23,8 @@ from obliqua._extras import require
 from obliqua._typing import BoolArray
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed
 from obliqua.cli._labels import PLAIN_NUMBER
-from obliqua.cli._output import note, quiet_native_code
+from obliqua.cli._memory import GZIP, PARQUET, check_can_be_read
+from obliqua.cli._output import counted_here, note, quiet_native_code
 from obliqua.cli._table import NamedTable
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 100_000  # more take minutes, one at a time, and are hardly ever meant
 SNIFFED = 20  # lines at which the delimiter is found out
-GZIP, PARQUET, ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
+ZIP = b"PK\x03\x04"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 
@@ -43,9 +44,12 @@ def read_table(
     missing: Sequence[str] = (),
     dates: str | None = None,
     each_row: bool = False,
+    fits: bool = False,
 ) -> NamedTable:
-    """Read a table."""
+    """Read a table; refuse one that is too large for memory, unless it is known to fit."""
     source = "standard input" if path == "-" else path
+    if not fits:
+        check_can_be_read(path, source)
     raw = _raw(path)
     if raw.startswith(GZIP):
         try:
@@ -57,13 +61,21 @@ def read_table(
     if raw.startswith(PARQUET):
         table = _parquet(raw, source)
     else:
-        table = _csv(raw, source, delimiter, each_row)
+        table = csv_table(raw, source, delimiter, each_row)
     if table.frame.height == 0:
-        raise Trouble(
-            f"{source} has {counted(table.frame.width, 'column')} but no rows: "
-            f"{listed(table.frame.columns)}."
-        )
-    return replace(_without(table, missing), dates=dates)
+        raise no_rows(table)
+    found: set[str] = set()
+    table = without_words(table, missing, found)
+    say_what_is_not_found(source, missing, found)
+    return replace(table, dates=dates)
+
+
+def no_rows(table: NamedTable) -> Trouble:
+    """Return what is said of a table without rows."""
+    return Trouble(
+        f"{table.source} has {counted(table.frame.width, 'column')} but no rows: "
+        f"{listed(table.frame.columns)}."
+    )
 
 
 def _raw(path: str) -> bytes:
@@ -73,15 +85,21 @@ def _raw(path: str) -> bytes:
     try:
         return file.read_bytes()
     except FileNotFoundError as error:
-        try:
-            beside = [other.name for other in file.parent.iterdir()]
-        except OSError:
-            beside = []
-        raise Trouble(f"{path} is not there.{did_you_mean(file.name, beside)}") from error
+        raise not_there(path) from error
     except IsADirectoryError as error:
         raise Trouble(f"{path} is a folder; name a CSV or Parquet file in it.") from error
     except OSError as error:
         raise Trouble(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def not_there(path: str) -> Trouble:
+    """Return what is said of a file that is not there."""
+    file = Path(path)
+    try:
+        beside = [other.name for other in file.parent.iterdir()]
+    except OSError:
+        beside = []
+    return Trouble(f"{path} is not there.{did_you_mean(file.name, beside)}")
 
 
 def _parquet(raw: bytes, source: str) -> NamedTable:
@@ -99,11 +117,11 @@ def _parquet(raw: bytes, source: str) -> NamedTable:
         raise Trouble(
             f"{source} begins like a Parquet file but cannot be read as one: {_first_line(error)}."
         ) from error
-    _check_width(frame.width, source)
+    check_width(frame.width, source)
     return NamedTable(frame, source, typed=True)
 
 
-def _check_width(width: int, source: str) -> None:
+def check_width(width: int, source: str) -> None:
     if width > MOST_COLUMNS:
         raise Trouble(
             f"{source} has {width:,} columns, and the command takes at most {MOST_COLUMNS:,}. If "
@@ -117,21 +135,26 @@ def _errors(polars: Any) -> tuple[type[BaseException], ...]:
     return polars.exceptions.PolarsError, polars.exceptions.PanicException
 
 
-def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> NamedTable:
-    """Read all as text: what a column is depends on what it is wanted for."""
+def csv_table(
+    raw: bytes, source: str, delimiter: str | None, each_row: bool, first: int = 0
+) -> NamedTable:
+    """Read all as text: what a column is depends on what it is wanted for.
+
+    `first`: how many rows of the file stand before these.
+    """
     polars = require("polars", "cli", "Reading CSV")
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if b"\n" not in raw:  # as old spreadsheets end lines
         raw = raw.replace(b"\r", b"\n")
-    _check_text(raw, source)
-    separator = delimiter or _sniffed(raw)
-    names = _header(raw, source, separator)
-    _check_width(len(names), source)
+    _check_text(raw, source, first)
+    separator = delimiter or sniffed(raw)
+    names = header_names(raw, source, separator)
+    check_width(len(names), source)
     try:
         with quiet_native_code():
             frame = polars.read_csv(io.BytesIO(raw), separator=separator, infer_schema_length=0)
     except _errors(polars) as error:
-        raise Trouble(_unreadable(raw, source, separator, len(names), error)) from error
+        raise Trouble(_unreadable(raw, source, separator, len(names), error, first)) from error
     if frame.width != len(names):
         raise Trouble(
             f"{source} cannot be read: the header has {counted(len(names), 'name')}, but "
@@ -139,10 +162,10 @@ def _csv(raw: bytes, source: str, delimiter: str | None, each_row: bool) -> Name
         )
     frame.columns = names
     if frame.width > 1 and frame[names[-1]].null_count():  # as a line that is too short has it
-        _check_short_lines(raw, source, separator, len(names))
+        _check_short_lines(raw, source, separator, len(names), first)
     frame = _stripped(frame)
     lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
-    rows = np.arange(frame.height)
+    rows = np.arange(first, first + frame.height)
     offset = 2 if lines == frame.height + 1 else None  # no line breaks within a row
     table = NamedTable(frame, source, rows, offset, decimal_comma=separator == ";")
     return _without_empty_rows(table, _blank_lines(raw, separator) if each_row else None)
@@ -155,15 +178,14 @@ def _stripped(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(polars.when(text != "").then(text).name.keep())
 
 
-def _without(table: NamedTable, missing: Sequence[str]) -> NamedTable:
-    """Make cells empty that hold what stands for a missing value."""
+def without_words(table: NamedTable, missing: Sequence[str], found: set[str]) -> NamedTable:
+    """Make cells empty that hold what stands for a missing value; tell what was found."""
     polars = require("polars", "cli", "Reading tables")
     words = [word.strip() for word in missing if word.strip()]
     if not words:
         return table
     numbers = [float(word) for word in words if PLAIN_NUMBER.fullmatch(word)]
     columns: list[pl.Series] = []
-    found: set[str] = set()
     for column in table.frame.get_columns():
         try:
             texts = column.cast(polars.String)
@@ -179,10 +201,14 @@ def _without(table: NamedTable, missing: Sequence[str]) -> NamedTable:
         if gone.any():
             column = polars.select(polars.when(~gone).then(column)).to_series().alias(column.name)
         columns.append(column)
-    for word in words:
-        if word not in found:
-            note(f"{table.source}: no cell holds {word!r}, which --missing names.")
     return replace(table, frame=polars.DataFrame(columns))
+
+
+def say_what_is_not_found(source: str, missing: Sequence[str], found: set[str]) -> None:
+    """Say which words for missing values no cell holds."""
+    for word in (word.strip() for word in missing):
+        if word and word not in found:
+            note(f"{source}: no cell holds {word!r}, which --missing names.")
 
 
 def _without_empty_rows(table: NamedTable, blank: Callable[[], BoolArray] | None) -> NamedTable:
@@ -200,7 +226,7 @@ def _without_empty_rows(table: NamedTable, blank: Callable[[], BoolArray] | None
     empty = int((~keep).sum())
     if empty == 0:
         return table
-    note(f"{table.source}: {counted(empty, 'line')} without any value left out.")
+    note(f"{table.source}: {counted_here(empty, 'line')} without any value left out.")
     return table.filtered(keep)
 
 
@@ -217,7 +243,7 @@ def _blank_lines(raw: bytes, separator: str) -> Callable[[], BoolArray]:
     return lines
 
 
-def _check_text(raw: bytes, source: str) -> None:
+def _check_text(raw: bytes, source: str, first: int) -> None:
     if raw.startswith(ZIP):
         raise Trouble(
             f"{source} is not a table but a zip archive, as Excel workbooks and obliqua's models "
@@ -230,7 +256,7 @@ def _check_text(raw: bytes, source: str) -> None:
             decoder.decode(raw[start : start + step], final=start + step >= len(raw))
     except UnicodeDecodeError as error:
         # The piece that failed may begin with bytes kept from the one before; it is near enough.
-        line = raw.count(b"\n", 0, start + error.start) + 1
+        line = raw.count(b"\n", 0, start + error.start) + 1 + first
         encoding = "utf-16" if raw.startswith(UTF16) else "latin1"
         byte = error.object[error.start]
         raise Trouble(
@@ -256,7 +282,7 @@ def _any_width() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _sniffed(raw: bytes) -> str:
+def sniffed(raw: bytes) -> str:
     """Return the delimiter that divides the first lines into the most, and equally many, fields.
 
     Equality counts first: a comma may well stand in the numbers of a file with semicolons.
@@ -274,7 +300,7 @@ def _sniffed(raw: bytes) -> str:
     return chosen
 
 
-def _header(raw: bytes, source: str, separator: str) -> list[str]:
+def header_names(raw: bytes, source: str, separator: str) -> list[str]:
     try:
         first = next(_records(raw, separator, 1))
     except csv.Error as error:
@@ -303,7 +329,7 @@ def _header(raw: bytes, source: str, separator: str) -> list[str]:
     return names
 
 
-def _check_short_lines(raw: bytes, source: str, separator: str, width: int) -> None:
+def _check_short_lines(raw: bytes, source: str, separator: str, width: int, first: int) -> None:
     """Refuse lines with fewer values than the header has names; blank ones hold nothing at all.
 
     A forgotten cell moves all values behind it into other columns.
@@ -319,6 +345,7 @@ def _check_short_lines(raw: bytes, source: str, separator: str, width: int) -> N
     if not short:
         return
     number, record = short[0]
+    number += first
     more = f" So it is in {counted(len(short) - 1, 'more record')}." if short[1:] else ""
     raise Trouble(
         f"{source}: record {number} has {counted(len(record), 'value')}, but the header has "
@@ -338,7 +365,9 @@ def _is_blank(record: list[str]) -> bool:
     return len(record) < 2 and not "".join(record).strip()
 
 
-def _unreadable(raw: bytes, source: str, separator: str, width: int, error: BaseException) -> str:
+def _unreadable(
+    raw: bytes, source: str, separator: str, width: int, error: BaseException, first: int
+) -> str:
     """Say why polars could not read a CSV text."""
     if "more fields" in str(error):
         try:
@@ -349,7 +378,7 @@ def _unreadable(raw: bytes, source: str, separator: str, width: int, error: Base
         if long is not None:
             number, record = long
             return (
-                f"{source}: record {number} has {len(record)} values, but the header has "
+                f"{source}: record {number + first} has {len(record)} values, but the header has "
                 f"{counted(width, 'name')}. Quote values that hold a {separator!r}, or say "
                 "which character stands between values with --delimiter."
             )

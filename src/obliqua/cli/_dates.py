@@ -133,14 +133,19 @@ def _parsed(words: pl.Series, layout: str) -> pl.Series:
     return found.to_series().alias(words.name)
 
 
-def instants_of(column: pl.Series, order: str | None) -> tuple[Instants, str] | None:
-    """Look at a column, which may be text, as dates; None if it is none, or in doubt.
+class Dated(NamedTuple):
+    """A column of dates."""
 
-    Also say what was assumed.
-    """
+    instants: Instants
+    assumed: str  # in words
+    layout: str  # how they are written; "" where they are no text
+
+
+def instants_of(column: pl.Series, order: str | None) -> Dated | None:
+    """Look at a column, which may be text, as dates; None if it is none, or in doubt."""
     if column.dtype.is_temporal():
         found = instants(column)
-        return None if found is None else (found, "")
+        return None if found is None else Dated(found, "", "")
     if not _is_text(column):
         return None
     readings = read_dates(column, order)
@@ -149,9 +154,9 @@ def instants_of(column: pl.Series, order: str | None) -> tuple[Instants, str] | 
     layout, values, _ = readings[0]
     found = Instants.of(values.to_numpy())
     if layout == "clock":
-        return replace(found, parts=("hour",)), ""
+        return Dated(replace(found, parts=("hour",)), "", layout)
     if layout in ("month", "ym"):
-        return replace(found, parts=("year", "month", DAYS)), ""
+        return Dated(replace(found, parts=("year", "month", DAYS)), "", layout)
     assumed = {
         "dmy": ", the day first,",
         "mdy": ", the month first,",
@@ -159,7 +164,23 @@ def instants_of(column: pl.Series, order: str | None) -> tuple[Instants, str] | 
     }.get(layout, "")
     if column.str.contains(SHORT_YEAR).any():
         assumed += f" of 19{CENTURY} to 20{CENTURY - 1}"
-    return found, assumed
+    return Dated(found, assumed, layout)
+
+
+def dates_of_part(table: NamedTable, name: str) -> Dated | None:
+    """Look at a column as dates; in a part of a table, as dates were written in those before."""
+    known = None if table.ways is None else table.ways.get(name)
+    found = instants_of(table.frame[name], known if known in ORDERS else table.dates)
+    if found is None or table.ways is None:
+        return found
+    if known is not None and known != found.layout:
+        raise Trouble(
+            f"{table.source}: the dates of column {name!r} are written in another way from "
+            f"{table.where(0)} on than before. Read part by part, all dates of a column must be "
+            "written in one way."
+        )
+    table.ways[name] = found.layout
+    return found
 
 
 def _is_text(column: pl.Series) -> bool:
@@ -206,12 +227,12 @@ def with_date_parts(
     taken = set(table.frame.columns)
     polars = require("polars", "cli", "Reading tables")
     for name in names:
-        looked = None if name in left else instants_of(table.frame[name], table.dates)
+        looked = None if name in left else dates_of_part(table, name)
         new = [] if looked is None else [part_name(name, part) for part in looked[0].parts]
         if looked is None or not taken.isdisjoint(new):
             kept.append(name)
             continue
-        found, assumed = looked
+        found, assumed, _ = looked
         values = [found.part(part) for part in found.parts]
         made += [polars.Series(one, value) for one, value in zip(new, values, strict=True)]
         kept += new
@@ -236,15 +257,22 @@ def with_known_parts(table: NamedTable, known: Sequence[str]) -> tuple[NamedTabl
     there = set(table.frame.columns)
     parts = [(name, source_of(name)) for name in known if name not in there]
     wanted = [(name, *of) for name, of in parts if of is not None and of[0] in there]
-    sources = {source: instants_of(table.frame[source], table.dates) for _, source, _ in wanted}
+    sources = {source: dates_of_part(table, source) for _, source, _ in wanted}
     made = []
     for name, source, part in wanted:
         looked = sources[source]
+        if table.ways is not None and not table.frame[source].count():
+            made.append(polars.lit(None, polars.Float64).alias(name))  # no dates in this part
+            continue
         if looked is None and _is_text(table.frame[source]):
             trouble = doubt(table, source)
             if trouble is not None:
                 raise Trouble(f"{table.source}: {trouble[0]}.")
         if looked is not None and (part == "seconds") == (looked[0].values.dtype.kind == "m"):
             made.append(polars.Series(name, looked[0].part(part)))
-    used = {source for source, looked in sources.items() if looked is not None}
+    used = {
+        source
+        for source, looked in sources.items()
+        if looked is not None or (table.ways is not None and not table.frame[source].count())
+    }
     return (replace(table, frame=table.frame.with_columns(made)) if made else table), used

@@ -8,7 +8,9 @@ back as the same text are they numbers (``0``, ``17``, ``-3``) or truth values (
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,25 +102,62 @@ def level_places(levels: Sequence[Any], words: Sequence[str]) -> list[int]:
 
 def check_known(numbers: Int64Array, labels: AnyArray, classes: AnyArray, option: str) -> str:
     """Say how many labels are no classes of a model, for the end of a line; refuse if all are."""
-    unknown = numbers < 0
-    if not unknown.any():
+    unknown = Counter(map(text_of, labels[numbers < 0].tolist()))
+    return said_of_unknown(unknown, len(labels), classes, option)
+
+
+def said_of_unknown(unknown: Counter[str], n_rows: int, classes: AnyArray, option: str) -> str:
+    """Say the same of labels that were counted before."""
+    n = unknown.total()
+    if not n:
         return ""
-    strange = [text_of(label) for label in np.unique(labels[unknown]).tolist()]
-    if unknown.all():
+    strange = sorted(unknown)
+    if n == n_rows:
         there = [text_of(label) for label in classes.tolist()]
         raise Trouble(
             f"{option}: none of the labels is a class that the model knows. They are "
             f"{listed(strange)}; the model's classes are {listed(there)}."
         )
-    n = int(unknown.sum())
     have = "has" if n == 1 else "have"
     return f"; {n:,} of them {have} a class that the model does not know: {listed(strange, 5)}"
 
 
 def fit_of_numbers(truth: FloatArray, told: FloatArray, weights: FloatArray | None) -> str:
     """Say how well numbers are predicted: the share of the variance, and the mean error."""
-    error = float(np.average((told - truth) ** 2, weights=weights))
-    middle = np.average(truth, weights=weights)
-    spread = float(np.average((truth - middle) ** 2, weights=weights))
-    share = f"{1 - error / spread:.3f}" if spread > 0 else "not defined, for all are equal,"
-    return f"{share} (root mean square error {error**0.5:.4g})"
+    found = NumbersFit()
+    found.add(truth, told, weights)
+    return str(found)
+
+
+@dataclass
+class NumbersFit:
+    """How well numbers are predicted, of rows of which some may come after others."""
+
+    n_rows: int = 0
+    weight: float = 0.0
+    middle: float = 0.0
+    spread: float = 0.0  # sum of squares about the middle
+    error: float = 0.0
+
+    def add(self, truth: FloatArray, told: FloatArray, weights: FloatArray | None) -> None:
+        """Look at some rows."""
+        w = np.ones(len(truth)) if weights is None else weights
+        self.n_rows += len(truth)
+        new = float(w.sum())
+        if not new:
+            return
+        middle = float((w * truth).sum()) / new
+        both = self.weight + new
+        away = middle - self.middle
+        self.error += float((w * (told - truth) ** 2).sum())
+        self.spread += float((w * (truth - middle) ** 2).sum())
+        self.spread += away * away * self.weight * new / both
+        self.middle += away * new / both
+        self.weight = both
+
+    def __str__(self) -> str:
+        error = self.error / self.weight if self.weight else float("nan")
+        share = "not defined, for all are equal,"
+        if self.spread > 0:
+            share = f"{1 - self.error / self.spread:.3f}"
+        return f"{share} (root mean square error {error**0.5:.4g})"

@@ -80,6 +80,13 @@ def takes_tables(estimator: Any) -> bool:
     return bool(get_tags(estimator).input_tags.categorical)
 
 
+def reads_in_passes(estimator: Any) -> bool:
+    """Say whether a method can grow its tree from rows that are not in memory."""
+    from obliqua.estimators._in_passes import needs_rows
+
+    return needs_rows(estimator) is None
+
+
 def load_model(path: str) -> tuple[Any, Model]:
     """Load a model, and return it with the container that holds its trees."""
     from obliqua.estimators.files import load

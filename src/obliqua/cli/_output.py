@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
 from obliqua._extras import require
-from obliqua.cli._errors import Trouble
+from obliqua.cli._errors import Trouble, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import ProgressColumn
     from rich.table import Table as RichTable
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}  # of click
 LONG = 20  # seconds that a work may take without a word on how long it takes
 QUIET, DEBUG = "obliqua.quiet", "obliqua.debug"
+NARROW = 60  # letters: on such screens there is no clock
+UNFINISHED = 0.999  # a share: with 1 the clock of a bar would stop
+SAID = "obliqua.said"  # notes that are not said again
 EXPECTED = "obliqua.expected"  # seconds that a work will take, as was said before
 
 # Called with the number of finished steps, the number of all, and what is being done.
@@ -45,8 +50,37 @@ def _say_so() -> None:
 
 def note(text: str) -> None:
     """Say something that is no result, on stderr, unless --quiet was given."""
-    if not click.get_current_context().meta.get(QUIET):
+    meta = click.get_current_context().meta
+    said = meta.get(SAID)
+    if said is not None:
+        named = re.search(r"'[^']*'", text)
+        kind = (named and named[0], re.sub(r"'[^']*'|[\d,.]+", "", text))
+        if kind in said:
+            return
+        said.add(kind)
+    if not meta.get(QUIET):
         click.echo(f"Note: {text}", err=True)
+
+
+def counted_here(n: int, thing: str, things: str | None = None) -> str:
+    """Write a number and what is counted; of one part of a table no number is said."""
+    if SAID in click.get_current_context().meta:
+        return f"some {things or thing + 's'}"
+    return counted(n, thing, things)
+
+
+@contextmanager
+def each_note_once() -> Iterator[None]:
+    """Say once what would be said of each part of a table: of each column, or of all.
+
+    Counts are those of a part, and are not said.
+    """
+    meta = click.get_current_context().meta
+    meta[SAID] = set()
+    try:
+        yield
+    finally:
+        del meta[SAID]
 
 
 def shown(name: object) -> str:
@@ -115,6 +149,42 @@ def progress(what: str, n_rounds: int = 0) -> Iterator[Step | None]:
             bar.update(task, completed=done, total=total, description=f"{what}: {name}")
 
         yield step
+
+
+@contextmanager
+def share_bar() -> Iterator[Callable[[str, float | None], None]]:
+    """Show what is being done and which share of it is done, if somebody is there to see it.
+
+    A share that nobody knows is None.
+    """
+    screen = console(stderr=True)
+    if click.get_current_context().meta.get(QUIET) or not screen.is_terminal:
+        yield lambda what, share: None
+        return
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns: list[ProgressColumn] = [
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=min(30, screen.width // 8)),
+        TaskProgressColumn(),
+    ]
+    if screen.width >= NARROW:
+        columns.append(TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(what: str, share: float | None) -> None:
+            done = min(share or 0.0, UNFINISHED)
+            total = None if share is None else 1.0
+            bar.update(task, description=what, completed=done, total=total)
+
+        yield show
 
 
 def write_stdout(data: bytes) -> None:
@@ -191,10 +261,18 @@ def _same_file(path: Path, other: Path) -> bool:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a whole file; the old one stays as it is until the new one is complete."""
-    from obliqua.io.files import write_bytes
+    with file_to_write(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def file_to_write(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to write part by part; it gets its name when all is written."""
+    from obliqua.io.files import whole_file
 
     try:
-        write_bytes(path, data)
+        with whole_file(str(path)) as file:
+            yield file
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise Trouble(f"{path} cannot be written: {reason}.") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ class NamedTable:
         Whether 1,234 is 1.234 rather than 1234, if nothing in its column tells.
     dates : {"dmy", "mdy"} or None, default=None
         Whether the day or the month stands first in 3/4/2024, if a user says so.
+    ways : dict, default=None
+        Of a part of a table: in which ways the numbers and dates of columns were written in the
+        parts before.
     """
 
     frame: pl.DataFrame
@@ -48,6 +51,7 @@ class NamedTable:
     typed: bool = False
     decimal_comma: bool = False
     dates: str | None = None
+    ways: dict[str, Any] | None = None
 
     def filtered(self, keep: AnyArray) -> NamedTable:
         """Return the table with some of its rows."""
@@ -102,7 +106,7 @@ class NamedTable:
             if words.str.contains(r"^[-+]?\d+$").all():  # long ones, and 007, are names
                 padded = words.str.contains(r"^[-+]?0\d").any()
                 return not padded and words.n_unique() > MANY_CLASSES
-            column, bad, _ = parse(words, self.decimal_comma)
+            column, bad, *_ = parse(words, self.decimal_comma)
             truth = words.str.to_lowercase().is_in(TRUTH_WORDS).any()
             if truth or 2 * bad.sum() > len(words):  # few words among numbers are a mistake
                 return False

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from obliqua._extras import require
+from obliqua._typing import AnyArray
 from obliqua.cli._command import quoted
 from obliqua.cli._dates import doubt, foreign_months
 from obliqua.cli._errors import Trouble, counted, listed
 from obliqua.cli._labels import level_places
-from obliqua.cli._numbers import YES_NO, parse
-from obliqua.cli._output import note
+from obliqua.cli._numbers import YES_NO, ReadNumbers, differ, parse, traits
+from obliqua.cli._output import counted_here, note
 from obliqua.cli._table import NamedTable
 from obliqua.data.encoding import Column
 from obliqua.data.rare_levels import FEW_LEVELS, FEW_ROWS, MIN_ROWS
@@ -157,9 +158,14 @@ class UnreadableColumns(Trouble):
         self.names = names
 
 
-def infer(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> Features:
-    """Find out what columns are, unless that is given; leave out texts that are never twice."""
-    _check_choice(table, names, choice)
+def infer(
+    table: NamedTable, names: Sequence[str], choice: ColumnChoice, all_rows: bool = True
+) -> Features:
+    """Find out what columns are, unless that is given; leave out texts that are never twice.
+
+    Whether they are, only all rows tell.
+    """
+    check_choice(table, names, choice)
     columns: list[pl.Series] = []
     problems: list[UnreadableColumn] = []
     qualitative: list[str] = []
@@ -173,7 +179,7 @@ def infer(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> Feat
         if problem is None and kind == NUMERIC:
             column, problem = numbers(table, name)
         else:
-            column = _levels(table, name)
+            column = levels_of(table, name)
         if problem is not None:
             problems.append(problem)
             continue
@@ -185,7 +191,7 @@ def infer(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> Feat
         for column in columns
         if column.name in qualitative and column.name not in named and _tells_rows_apart(column)
     ]
-    if len(left_out) < len(columns):  # one that is alone stays
+    if all_rows and len(left_out) < len(columns):  # one that is alone stays
         columns = [column for column in columns if column.name not in left_out]
         qualitative = [name for name in qualitative if name not in left_out]
         for name in left_out:
@@ -194,7 +200,9 @@ def infer(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> Feat
     given = any(not _is_text(column) for column in columns if column.name in qualitative)
     features = Features(polars.DataFrame(columns), tuple(qualitative), given)
     if problems:
-        text = _message(table, "not all columns can be used as they are.", problems, fitting=True)
+        text = message_of(
+            table, "not all columns can be used as they are.", problems, fitting=True
+        )
         raise UnreadableColumns(text, features, tuple(problem.name for problem in problems))
     for column in columns:
         if column.name in qualitative:
@@ -212,24 +220,33 @@ def _tells_rows_apart(column: pl.Series) -> bool:
     if not _is_text(column) or column.null_count():
         return False
     counts = column.value_counts()["count"]
-    many = len(counts) > FEW_LEVELS and len(column) <= FEW_ROWS * len(counts)
-    return bool(many and counts.to_numpy().max() < MIN_ROWS)
+    return tell_rows_apart(counts.to_numpy(), len(column))
+
+
+def tell_rows_apart(counts: AnyArray, n_rows: int) -> bool:
+    """Say whether levels are so many, each of so few rows, that trees would take them for one."""
+    many = len(counts) > FEW_LEVELS and n_rows <= FEW_ROWS * len(counts)
+    return bool(many and counts.max() < MIN_ROWS)
 
 
 def _say_what_tells_rows_apart(table: NamedTable, name: str) -> None:
     words = table.frame[name]
-    example = foreign_months(words)
+    say_what_tells_rows_apart(name, words.n_unique(), len(words), foreign_months(words))
+
+
+def say_what_tells_rows_apart(name: str, n_texts: int, n_rows: int, example: str | None) -> None:
+    """Say that a column of text is left out; `example`: a cell that may be a date."""
     if example is None:
         why = "tell rows apart and say nothing of new ones"
     else:
         why = f"may be dates, {example!r}, but of names of months only English ones are read"
     note(
-        f"Column {name!r} has {words.n_unique():,} different texts in {len(words):,} rows, which "
+        f"Column {name!r} has {n_texts:,} different texts in {n_rows:,} rows, which "
         f"{why}; it is left out. --categorical {quoted(name)} keeps it."
     )
 
 
-def _check_choice(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> None:
+def check_choice(table: NamedTable, names: Sequence[str], choice: ColumnChoice) -> None:
     both = [name for name in choice.categorical if name in choice.numeric]
     if both:
         raise click.UsageError(f"--categorical and --numeric both name {listed(both)}.")
@@ -253,7 +270,7 @@ def _kind(table: NamedTable, name: str) -> tuple[str, UnreadableColumn | None]:
         return QUALITATIVE, _no_category(table, name)
     if column.null_count() == len(column):
         return QUALITATIVE, None  # nobody knows; no split will use it
-    values, bad, _ = parse(column, table.decimal_comma)
+    values, bad, *_ = parse(column, table.decimal_comma)
     if not bad.any():  # a column of NA and the like alone is one of words
         words = values.is_nan().all() or _is_yes_no(column) or _is_padded(column)
         return QUALITATIVE if words else NUMERIC, None
@@ -284,7 +301,7 @@ def _no_category(table: NamedTable, name: str) -> UnreadableColumn | None:
     return UnreadableColumn(name, f"column {name!r} is of type {column.dtype}", useless=True)
 
 
-def _levels(table: NamedTable, name: str) -> pl.Series:
+def levels_of(table: NamedTable, name: str) -> pl.Series:
     """Return a qualitative column: text, or numbers if the text is that of whole numbers."""
     polars = require("polars", "cli", "Reading tables")
     column = table.frame[name]
@@ -307,7 +324,7 @@ def _say_what_is_missing(table: NamedTable, column: pl.Series) -> None:
     if _is_text(words):
         gone = words.filter(column.is_nan() & words.is_not_null())
         if len(gone):
-            cells = counted(len(gone), "cell")
+            cells = counted_here(len(gone), "cell")
             note(f"Column {column.name!r}: {listed(gone.unique().sort())} is missing ({cells}).")
 
 
@@ -362,7 +379,7 @@ def read_as(table: NamedTable, columns: Sequence[Column], gaps: bool = True) -> 
         problems += [] if problem is None else [problem]
     if problems:
         text = "not all columns can be read as the model needs them."
-        raise Trouble(_message(table, text, problems, more=lacking))
+        raise Trouble(message_of(table, text, problems, more=lacking))
     for texts in (folded, unknown):
         for text in texts[:MOST_PROBLEMS]:
             note(text)
@@ -386,7 +403,7 @@ def _matched(table: NamedTable, known: Column) -> tuple[pl.Series, str, str]:
     text = alike = ""
     if strange and not known.others:
         n = int(words.is_in(strange).sum())
-        have = counted(n, "row has a level", "rows have levels")
+        have = counted_here(n, "row has a level", "rows have levels")
         text = f"Column {name!r}: {have} that the model does not know: {listed(strange, 5)}."
     other = [(w, text_of(known.levels[p])) for w, p in pairs if p >= 0]
     other = [(word, level) for word, level in other if word != level]
@@ -436,7 +453,7 @@ def plain_numbers(
     if problems:
         fitting = bool(more) and not needed
         text = f"{what} must be numbers, without gaps."
-        raise Trouble(_message(table, text, problems, fitting, more))
+        raise Trouble(message_of(table, text, problems, fitting, more))
     return polars.DataFrame(columns)
 
 
@@ -446,9 +463,12 @@ def numbers(table: NamedTable, name: str) -> tuple[pl.Series, UnreadableColumn |
     column = table.frame[name]
     if _is_text(column):
         words = column.cast(polars.String)
-        column, bad, dressed = parse(words, table.decimal_comma)
+        parsed = parse(words, table.decimal_comma)
+        column, bad, dressed = parsed.values, parsed.bad, parsed.dressed
         if bad.any():
             return column, _about_text(table, name, words, bad)
+        if table.ways is not None:
+            _check_ways(table, name, words, parsed)
         if dressed.any():
             row = int(dressed.arg_true()[0])
             note(f"Column {name!r}: {words[row]!r} is read as {column[row]:.15g}.")
@@ -465,6 +485,21 @@ def numbers(table: NamedTable, name: str) -> tuple[pl.Series, UnreadableColumn |
         text = f"column {name!r} has {found} not finite, first {column[row]} in {table.where(row)}"
         return column, UnreadableColumn(name, text)
     return column, None
+
+
+def _check_ways(table: NamedTable, name: str, words: pl.Series, found: ReadNumbers) -> None:
+    """Refuse a column whose parts are written in ways that mean different numbers."""
+    assert table.ways is not None
+    new = traits(words, found)
+    known = table.ways.get(name, frozenset()) | new
+    if differ(known):
+        row = int((found.values.is_not_nan()).arg_true()[0])
+        raise Trouble(
+            f"{table.source}: the numbers of column {name!r} are written in another way from "
+            f"{table.where(row)} on, {words[row]!r}, than before. Read part by part, all numbers "
+            "of a column must be written in one way; write them plainly, as 1234.5."
+        )
+    table.ways[name] = known
 
 
 def _about_text(
@@ -499,7 +534,7 @@ def _short(word: str) -> str:
     return repr(word if len(word) <= 40 else word[:37] + "...")
 
 
-def _message(
+def message_of(
     table: NamedTable,
     title: str,
     problems: list[UnreadableColumn],

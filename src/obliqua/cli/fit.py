@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,27 @@ import numpy as np
 
 from obliqua._typing import AnyArray, BoolArray, FloatArray
 from obliqua.cli import _command as shared
+from obliqua.cli._blocks import (
+    TableBlocks,
+    TablePlan,
+    files_of,
+    memory_option,
+    planned,
+    read_whole,
+)
 from obliqua.cli._columns import learnt_columns, print_other_types, print_types
 from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
-from obliqua.cli._labels import check_known, class_numbers, fit_of_numbers
+from obliqua.cli._memory import bytes_in_memory, in_words
 from obliqua.cli._models import (
-    costs_used,
-    features_used,
-    holds_out,
     make_estimator,
-    rows_that_grew,
+    reads_in_passes,
     set_categories,
     size_of,
     takes_tables,
 )
-from obliqua.cli._output import chosen_target, listed, note, print_facts
+from obliqua.cli._output import chosen_target, each_note_once, note, print_facts, share_bar
+from obliqua.cli._summary import LabelledRows, Tally, TreeMeasure, summary, training_rows
 from obliqua.cli._table import NamedTable, choose_known
 from obliqua.cli._target import choose_task, learnt_rows, read_target, said_of_target
 from obliqua.cli._types import (
@@ -39,11 +45,11 @@ from obliqua.cli._types import (
     read_as,
 )
 from obliqua.io.values import text_of
+from obliqua.select.methods import methods_for
+from obliqua.select.task import task_of_names
 
 DEFAULT_OUTPUT = "model.obliqua"
-MOST_CLASSES = 8  # that a summary names
-MOST_COLUMNS = 12
-MOST_LETTERS = 60  # of a name
+IN_PASSES = {"classification": "hhcart-d-fisher", "regression": "cart"}  # if none is named
 
 
 @shared.command(
@@ -77,6 +83,7 @@ MOST_LETTERS = 60  # of a name
 @shared.drop_missing_option
 @shared.seed_option
 @shared.jobs_option("threads")
+@memory_option
 @click.option(
     "--output",
     "-o",
@@ -87,22 +94,26 @@ MOST_LETTERS = 60  # of a name
 def fit(data: str, output: Path | None, **given: Any) -> None:
     """Grow a tree from the rows of DATA and save it.
 
-    DATA is a CSV or Parquet file, or - for standard input. All columns but the target are
-    features: numbers are numeric, text is categories, and cells may be empty.
+    DATA is a CSV or Parquet file, a pattern such as 'data/*.parquet', or - for standard input.
+    All columns but the target are features: numbers are numeric, text is categories, and cells
+    may be empty. A table that is larger than memory is read in passes.
     """
-    from obliqua.estimators.files import save
     from obliqua.select.methods import default_method
 
     target = given["target"]
     path = Path(DEFAULT_OUTPUT)
     if not given["types"]:
-        path = chosen_target(output, DEFAULT_OUTPUT, data, given["test"])
+        path = chosen_target(output, DEFAULT_OUTPUT, *files_of(data), given["test"])
     if given["method"] == "sklearn":
         raise click.UsageError(
             "--method: scikit-learn's tree is for `obliqua compare`; a model file holds trees of "
             "obliqua. The same kind of tree is cart."
         )
-    table = read_table(data, given["delimiter"], given["missing"], given["dates"])
+    plan = planned(data, given["memory"])
+    if plan.limit is not None:
+        _fit_in_passes(plan, path, given)
+        return
+    table = read_whole(plan, given["delimiter"], given["missing"], given["dates"])
     weight = given["weight"]
     table.require([target], "--target")
     method = given["method"]
@@ -141,36 +152,136 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
         set_categories(estimator, list(X.qualitative))
     estimator.fit(grown.X.frame, grown.y, sample_weight=grown.weights)
     if held.any():
-        tests.append((f"{counted(int(held.sum()), 'row')} held out", rows.part(held)))
-    facts = _summary(estimator, grown, given)
-    facts += [_measured(estimator, *test) for test in tests]
-    # The file is the same for any number of threads.
-    save(estimator.set_params(n_jobs=None), path)
+        tests.append((f"{counted(int(held.sum()), 'row')} held out", [rows.part(held)]))
+    _finish(estimator, _facts(estimator, [grown], tests, given), path)
+
+
+def _facts(
+    estimator: Any,
+    grown: Iterable[LabelledRows],
+    tests: Iterable[tuple[str, Iterable[LabelledRows]]],
+    given: dict[str, Any],
+) -> list[tuple[str, str]]:
+    """Measure a fitted estimator, and return what is said of it."""
+    tally, measured = Tally(), TreeMeasure(estimator, training_rows(estimator, given))
+    for rows in grown:
+        tally.add(rows, given["task"] == "regression")
+        measured.add(rows)
+    facts = summary(estimator, tally, measured, given)
+    for what, others in tests:
+        on_others = TreeMeasure(estimator, what)
+        for rows in others:
+            on_others.add(rows)
+        facts.append(on_others.fact())
+    return facts
+
+
+def _finish(estimator: Any, facts: list[tuple[str, str]], path: Path) -> None:
+    """Save a fitted estimator, and say what it is."""
+    from obliqua.estimators.files import save
+
+    # The file is the same for any number of threads, and however rows were read.
+    estimator.set_params(n_jobs=None)
+    if "memory_limit" in estimator.get_params():
+        estimator.set_params(memory_limit=None)
+    save(estimator, path)
     print_facts([*facts, ("saved", f"{path}, {size_of(path)}")])
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Rows with what is learnt, and weights.
+def _fit_in_passes(plan: TablePlan, path: Path, given: dict[str, Any]) -> None:
+    """Fit to a table that is larger than memory."""
+    from obliqua.cli._passes import fit_written, scratch_folder, written
 
-    Parameters
-    ----------
-    X : Features
-        The columns.
-    y : ndarray
-        The classes, or numbers.
-    weights : ndarray or None
-        The weights.
-    """
+    if given["types"]:
+        raise Trouble(
+            f"--types looks at all rows at once, and {plan.called} would take about "
+            f"{in_words(plan.needed)} of memory. Give it the first rows of the table."
+        )
+    known = task_of_names([given["method"]] if given["method"] else [])
+    task = known if given["task"] == "auto" else given["task"]
+    if given["method"] is not None and task is not None:
+        _check_reads_in_passes(_estimator_in_passes(plan, given, task), plan, given, task)
+    size = f" would take about {in_words(plan.needed)} of memory" if plan.needed else ""
+    note(
+        f"{plan.called}{size}{', ' if size else ' '}and is read in passes, with "
+        f"{in_words(plan.limit or 0)}."
+    )
+    blocks = TableBlocks(plan, given["delimiter"], given["missing"], given["dates"])
+    on_disk = bytes_in_memory(plan.paths, {"csv": 1, "parquet": 1})
+    with scratch_folder(path, on_disk) as folder, share_bar() as bar, each_note_once():
 
-    X: Features
-    y: AnyArray
-    weights: FloatArray | None = None
+        def told(done: int, total: int, n_rows: int) -> None:
+            bar(f"reading {n_rows:,} rows", done / total if total else None)
 
-    def part(self, rows: BoolArray) -> LabelledRows:
-        """Return some of the rows."""
-        weights = None if self.weights is None else self.weights[rows]
-        return LabelledRows(self.X.part(rows), self.y[rows], weights)
+        bar("reading", 0.0)
+        table, task = written(blocks, given, folder, told)
+        given["task"] = task
+        if given["method"] is None:
+            given["method"] = IN_PASSES[task]
+            note(f"The method is {given['method']}; others are chosen with --method.")
+        estimator = _estimator_in_passes(plan, given, task)
+        _check_reads_in_passes(estimator, plan, given, task)
+        if table.given:
+            set_categories(estimator, list(table.qualitative))
+        fit_written(estimator, table, bar)
+        tests: list[tuple[str, Iterable[LabelledRows]]] = []
+        if table.held.n_rows:
+            held = counted(table.held.n_rows, "row")
+            tests.append((f"{held} held out", table.blocks(held=True)))
+        if given["test"] is not None:
+            tests += _tests_in_parts(estimator, plan, given)
+        bar("measuring", None)
+        facts = _facts(estimator, table.blocks(), tests, given)
+    _finish(estimator, facts, path)
+
+
+def _estimator_in_passes(plan: TablePlan, given: dict[str, Any], task: str) -> Any:
+    """Return an unfitted estimator that reads rows in passes."""
+    estimator = make_estimator(given["method"], given["settings"], given["seed"], task)
+    estimator.set_params(n_jobs=given["jobs"])
+    if "memory_limit" in estimator.get_params():
+        estimator.set_params(memory_limit=plan.limit)
+    return estimator
+
+
+def _check_reads_in_passes(
+    estimator: Any, plan: TablePlan, given: dict[str, Any], task: str
+) -> None:
+    """Refuse a method that must see all rows, before these are read."""
+    if reads_in_passes(estimator):
+        return
+    others = [
+        name
+        for name in methods_for(task)
+        if name != "sklearn" and reads_in_passes(make_estimator(name, (), 0, task))
+    ]
+    raise Trouble(
+        f"{given['method']} needs all rows in memory, and {plan.called} would take about "
+        f"{in_words(plan.needed)}; {in_words(plan.limit or 0)} may be taken. Allow more with "
+        f"--memory, take fewer rows, or a method that reads in passes: {', '.join(others)}."
+    )
+
+
+def _tests_in_parts(
+    estimator: Any, plan: TablePlan, given: dict[str, Any]
+) -> list[tuple[str, Iterable[LabelledRows]]]:
+    """Return the rows to test on, part by part."""
+    model, target = estimator.model_, given["target"]
+    other = replace(planned(given["test"], given["memory"]), limit=plan.limit)
+
+    def parts() -> Iterator[LabelledRows]:
+        for table in TableBlocks(other, given["delimiter"], given["missing"], given["dates"]):
+            table.require([target], "--test")
+            table = learnt_rows(table, target, given["task"], given["drop_missing_target"])
+            table, _ = choose_known(table, model.encoding.names, named=True)
+            frame = read_as(table, model.encoding.columns, model.takes_missing)
+            weight = given["weight"]
+            known = weight is not None and weight in table.frame.columns
+            weights = _weights(table, weight) if known else None
+            y = read_target(table, target, given["task"])
+            yield LabelledRows(Features(frame, (), given=False), y, weights)
+
+    return [(f"the rows of {other.called}", parts())]
 
 
 def _features(
@@ -231,7 +342,7 @@ def _held_out(y: AnyArray, share: float | None, seed: int, task: str) -> BoolArr
 
 def _other_rows(
     given: dict[str, Any], target: str, X: Features, gaps: bool
-) -> list[tuple[str, LabelledRows]]:
+) -> list[tuple[str, Iterable[LabelledRows]]]:
     """Read the rows to test on, before the time of a fit is spent."""
     if given["test"] is None:
         return []
@@ -247,135 +358,4 @@ def _other_rows(
     known = weight is not None and weight in table.frame.columns
     weights = _weights(table, weight) if known else None
     y = read_target(table, target, given["task"])
-    return [(what, LabelledRows(replace(X, frame=frame), y, weights))]
-
-
-def _summary(estimator: Any, rows: LabelledRows, given: dict[str, Any]) -> list[tuple[str, str]]:
-    from obliqua.select.methods import find_method
-
-    method, n = given["method"], len(rows.y)
-    return [
-        ("method", f"{method}, {find_method(method, given['task']).title}"),
-        ("rows", f"{n:,}{_how_grown(estimator, n, rows.weights)}"),
-        *_about_features(rows.X),
-        *_about_target(rows, given),
-        ("leaves", f"{estimator.get_n_leaves():,}"),
-        ("depth", f"{estimator.get_depth():,}"),
-        *features_used(estimator.model_),
-        *costs_used(estimator.model_),
-        _measured(estimator, f"the training rows{_caution(estimator, given)}", rows),
-        *_same_answer(estimator, rows),
-    ]
-
-
-def _same_answer(estimator: Any, rows: LabelledRows) -> list[tuple[str, str]]:
-    """Say so if a tree gives all rows the same class, and what helps."""
-    if estimator.model_.task == "regression":
-        return []
-    answers = np.unique(estimator.model_.predict_index(estimator.model_.rows(rows.X.frame)))
-    if len(answers) > 1:
-        return []
-    label = text_of(estimator.classes_[answers[0]])
-    labels, counts = np.unique(rows.y, return_counts=True)
-    frequent = text_of(labels[counts.argmax()]) == label
-    text = f"always {_cut(label)}{', the class of most rows' if frequent else ''}."
-    if estimator.get_n_leaves() > 1:
-        text += " Shares of classes differ: see predict --proba."
-    if "class_weight" in estimator.get_params():
-        text += " To find the others: --set class_weight=balanced"
-    return [("answer", text)]
-
-
-def _about_target(rows: LabelledRows, given: dict[str, Any]) -> list[tuple[str, str]]:
-    """Say what is learnt, and what rows weigh."""
-    if given["task"] == "regression":
-        low, middle, high = rows.y.min(), np.average(rows.y, weights=rows.weights), rows.y.max()
-        name = _cut(str(given["target"]))
-        facts = [("numbers", f"{name}, from {low:,.6g} to {high:,.6g}, mean {middle:,.6g}")]
-        if rows.weights is not None:
-            total = rows.weights.sum()
-            facts.append(("weights", f"{_cut(str(given['weight']))}, {total:,.6g} in all"))
-        return facts
-    labels, counts = np.unique(rows.y, return_counts=True)
-    if len(labels) > MOST_CLASSES and labels.dtype.kind not in "iu":  # of those it was said
-        note(f"{given['target']!r} has {len(labels)} classes.")
-    by_class = _by_class(labels, [f"{count:,}" for count in counts])
-    return [("classes", f"{len(labels)}: {by_class}"), *_about_weights(rows, given["weight"])]
-
-
-def _caution(estimator: Any, given: dict[str, Any]) -> str:
-    """Say how new rows are measured, unless they are, or the tree is the same for all rows."""
-    measured = given["holdout"] is not None or given["test"] is not None
-    if measured or estimator.get_n_leaves() == 1:
-        return ""
-    return "; for new ones see --holdout"
-
-
-def _by_class(labels: AnyArray, texts: Sequence[str]) -> str:
-    named = [f"{_cut(text_of(label))} ({text})" for label, text in zip(labels, texts, strict=True)]
-    return _few(named, MOST_CLASSES)
-
-
-def _cut(name: str) -> str:
-    return listed(name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 3]}...")
-
-
-def _few(texts: Sequence[str], most: int) -> str:
-    return ", ".join([*texts[:most], *(["..."] if len(texts) > most else [])])
-
-
-def _about_features(X: Features) -> list[tuple[str, str]]:
-    """Say how many columns are of which kind, and what is missing."""
-    n_empty, with_levels = len(X.empty()), X.with_levels()
-    kinds = [("qualitative", len(with_levels)), ("empty", n_empty)]
-    n_numeric = X.frame.width - len(with_levels) - n_empty
-    named = [f"{n_numeric:,} numeric", *(f"{count:,} {kind}" for kind, count in kinds if count)]
-    facts = [("features", ", ".join(named))]
-    if with_levels:
-        counts = [(name, X.frame[name].drop_nulls().n_unique()) for name in with_levels]
-        named = [f"{_cut(name)} ({count:,})" for name, count in counts]
-        facts.append(("levels", _few(named, MOST_COLUMNS)))
-    missing = X.missing()
-    if missing:
-        named = [f"{_cut(name)} ({count:,})" for name, count in missing.items()]
-        cells = counted(sum(missing.values()), "cell")
-        facts.append(("missing", f"{cells}: {_few(named, MOST_COLUMNS)}"))
-    return facts
-
-
-def _about_weights(rows: LabelledRows, name: str | None) -> list[tuple[str, str]]:
-    if rows.weights is None:
-        return []
-    labels, places = np.unique(rows.y, return_inverse=True)
-    sums = np.bincount(places, rows.weights)
-    by_class = _by_class(labels, [f"{one:,.6g}" for one in sums])
-    return [("weights", f"{_cut(str(name))}, {sums.sum():,.6g} in all: {by_class}")]
-
-
-def _measured(estimator: Any, what: str, rows: LabelledRows) -> tuple[str, str]:
-    """Say how well a tree does on rows."""
-    Z = estimator.model_.rows(rows.X.frame)
-    weights = rows.weights
-    if weights is not None:
-        weights = weights / weights.max() if weights.any() else None
-    if estimator.model_.task == "regression":
-        return (
-            "R squared",
-            f"{fit_of_numbers(rows.y, estimator.model_.predict(Z), weights)} on {what}",
-        )
-    numbers = class_numbers(estimator.classes_, rows.y)
-    unknown = check_known(numbers, rows.y, estimator.classes_, "--test")
-    right = numbers == estimator.model_.predict_index(Z)
-    share = 100 * np.average(right, weights=weights)
-    of = "" if weights is None else " of weight"
-    return "accuracy", f"{share:.1f} %{of} on {what}{unknown}"
-
-
-def _how_grown(estimator: Any, n_all: int, weights: AnyArray | None) -> str:
-    """Say how many rows grew the tree, if others have pruned it."""
-    n_rows = n_all if weights is None else int((weights > 0).sum())
-    grown = rows_that_grew(estimator)
-    if n_rows == grown or not holds_out(estimator):
-        return ""
-    others = "the others" if n_rows == n_all else f"{n_rows - grown:,}"
-    return f", {grown:,} of them grew the tree, {others} pruned it"
+    return [(what, [LabelledRows(replace(X, frame=frame), y, weights)])]

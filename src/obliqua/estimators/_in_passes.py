@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from obliqua.criteria import Criterion, get_criterion
-from obliqua.data.target import Numbers
 from obliqua.data.threads import thread_count
 from obliqua.estimators._elsewhere import is_stored_array, tells_where
 from obliqua.estimators._labels import (
@@ -210,22 +209,27 @@ def grow_by_samples(
     return grow_from(source, proposer, criterion, rules, key, at_once=at_once, sample_rows=most)
 
 
+def needs_rows(estimator: Any) -> str | None:
+    """Return what of an estimator needs all rows in one memory, as far as parameters tell."""
+    if not hasattr(estimator, "memory_limit"):
+        return type(estimator).__name__
+    if estimator._refines():
+        return "refine=True"
+    if hasattr(estimator, "leaf_model"):
+        if estimator.leaf_model != "constant" or estimator.leaf_smoothing:
+            return "a leaf that says more than a constant"
+        if estimator.quantiles is not None:
+            return "the parameter quantiles"
+    return None
+
+
 def _check_in_passes(estimator: Any, outline: Problem) -> None:
     """Refuse what an estimator does with rows that are in memory only."""
     from obliqua.engine.grow import proposals_of
     from obliqua.engine.grow_from import check_sums_are_enough
     from obliqua.sources.division import NeedsAllRows
 
-    what = None
-    if not hasattr(estimator, "memory_limit"):
-        what = type(estimator).__name__
-    elif estimator._refines():
-        what = "refine=True"
-    elif isinstance(outline.target, Numbers):
-        if estimator.leaf_model != "constant" or estimator.leaf_smoothing:
-            what = "a leaf that says more than a constant"
-        elif estimator.quantiles is not None:
-            what = "the parameter quantiles"
+    what = needs_rows(estimator)
     if what is not None:
         raise NeedsAllRows(
             f"{what} needs all rows in one memory, and the table is larger than memory_limit "

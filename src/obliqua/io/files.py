@@ -10,9 +10,9 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import IO, Any, Protocol, runtime_checkable
 
 from obliqua.errors import ModelFileError, ModelFileIOError, ModelFileMissing
 from obliqua.io.container import MAGIC, MAX_FILE
@@ -258,6 +258,13 @@ def write_text(path: str, text: str) -> None:
 
 
 def _put(path: str, data: bytes) -> None:
+    with whole_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def whole_file(path: str) -> Iterator[IO[bytes]]:
+    """Open a file to write that gets its name when all is written; nothing is left otherwise."""
     mode = _mode_of(path)
     target = path
     if mode is None or stat.S_ISREG(mode):
@@ -267,17 +274,19 @@ def _put(path: str, data: bytes) -> None:
         if mode is not None and os.path.islink(path) and not os.path.exists(target):
             target = path
     if mode is None:
-        _replace(target, data, mode)
+        with _replacing(target, mode) as file:
+            yield file
     elif stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder")
     elif not os.access(target, os.W_OK):
         # A new file could take its name all the same, but somebody has protected it.
         raise PermissionError(errno.EACCES, "the file there is read-only")
     elif stat.S_ISREG(mode) and not os.path.islink(target):
-        _replace(target, data, mode)
+        with _replacing(target, mode) as file:
+            yield file
     else:  # a device or a pipe has no old content to keep, and must stay what it is
         with open(target, "wb") as file:
-            file.write(data)
+            yield file
 
 
 def _write_open(file: Any, data: bytes) -> None:
@@ -315,7 +324,8 @@ def _mode_of(target: str) -> int | None:
         return None
 
 
-def _replace(target: str, data: bytes, mode: int | None) -> None:
+@contextmanager
+def _replacing(target: str, mode: int | None) -> Iterator[IO[bytes]]:
     folder = os.path.dirname(target)
     # The name does not grow with the target's, which may be as long as a name can be.
     temporary = os.path.join(folder, f".obliqua-{secrets.token_hex(8)}.tmp")
@@ -326,7 +336,7 @@ def _replace(target: str, data: bytes, mode: int | None) -> None:
         rights = 0o666 if mode is None else stat.S_IMODE(mode) & 0o666
         descriptor = os.open(temporary, _CREATE, rights)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(descriptor)
         if mode is not None:
