@@ -131,7 +131,7 @@ class BendSums(_Added):
 def planned_slopes(
     finder: Any, judge: NodeJudge, ranges: tuple[FloatArray, FloatArray], grid: FixedPoint
 ) -> Search[tuple[int, ClassSums]]:
-    """Ask for what slopes need, and let a finder plan; returns the number of tasks, and sums of all rows."""
+    """Ask for what slopes need, and let a finder plan; returns how many tasks, and sums of all rows."""
     n_outputs = len(judge.counts) - 3
     widest = 0
     if n_outputs > 1:
