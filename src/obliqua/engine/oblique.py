@@ -15,11 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
+from obliqua.engine.assemble import GO_LEFT, GO_RIGHT, STAND_IN
+from obliqua.engine.coding import Terms
 from obliqua.engine.compiled import CompiledMethod
 from obliqua.engine.lines import Lines
-from obliqua.engine.moments import FixedPoint
+from obliqua.engine.moments import FixedPoint, spread_of_sums
+from obliqua.engine.numbered import KnownNode, SeenAs, SomeColumns, seen_as, spread_of
 from obliqua.engine.passes import LineCut, NodeJudge, Search, together
-from obliqua.engine.questions import Intervals, LineRanges, ScatterSums, SumsRight
+from obliqua.engine.questions import Intervals, LineRanges, NodeSums, ScatterSums, SumsRight
 
 __all__ = ["ObliqueCut", "ObliqueSearch"]
 
@@ -32,6 +35,7 @@ class ObliqueCut(NamedTuple):
     cut: LineCut
     number: int  # of its direction; axes come first
     line: Lines
+    missing: int = STAND_IN  # where rows with missing values go
 
     @property
     def order(self) -> tuple[float, int, int]:
@@ -58,15 +62,27 @@ class ObliqueSearch:
         What `LineRanges` says of the features.
     reflected : bool
         Whether the columns of mirrors are looked at as reflected rows.
+    with_axes : bool
+        Whether single columns compete. Without them, the loop in Python searches in memory.
+    known : KnownNode or None
+        What levels and missing values are at the node, whose rows are seen as numbers.
     """
 
     def __init__(
-        self, method: CompiledMethod, judge: NodeJudge, columns: FloatArray, reflected: bool
+        self,
+        method: CompiledMethod,
+        judge: NodeJudge,
+        columns: FloatArray,
+        reflected: bool,
+        with_axes: bool,
+        known: KnownNode | None = None,
     ) -> None:
         self._method = method
         self._judge = judge
         self._columns = columns
         self._reflected = reflected
+        self._with_axes = with_axes
+        self._known = known
         self._finder = method.finder(1, helper=True)
         self._lines = Lines.of_planes([])
         self._numbers: list[int] = []
@@ -82,7 +98,10 @@ class ObliqueSearch:
         """List the directions, and find out how far values reach along them."""
         low, high = (np.ascontiguousarray(end) for end in self._columns.T[:2])
         grid = replace(FixedPoint.of_ranges(low, high), weight_shift=self._method.weight_shift)
-        (sums,) = yield [ScatterSums(grid)]
+        asked = SeenAs(SomeColumns(slice(len(low))), (ScatterSums(grid),))
+        (sums,) = yield [ScatterSums(grid) if self._known is None else asked]
+        if self._known is not None:  # other columns stand behind those of the features
+            (sums,) = sums
         n_tasks = self._finder.load_sums(
             self._judge.counts, (low, high), (sums.weights, sums.first, sums.high, sums.low)
         )
@@ -116,21 +135,74 @@ class ObliqueSearch:
         """
         assert self._everything is not None
         bar = LineCut(score=self._method.axis_bias * axis.score)
+        absent = self._known is not None and self._known.absent
+        # With missing values on a side, a direction may be better than it seems.
+        low = LineCut() if absent else bar
         if getattr(self._finder, "leading", False):
             found = yield from self._two_rounds(axis)
         else:
-            cut = yield from self._judge.best(self._lines, self._everything, bar)
+            cut = yield from self._judge.best(self._lines, self._everything, low)
             found = self._found(cut)
-        if found is None or not found.cut.score > bar.score:
+        if found is None or not found.cut.score > low.score:
             return None
         if found.line.canonical:
+            cut, lines = found.cut, found.line
+        else:
+            # The winner among reflected rows must keep its promise.
+            lines = Lines.of_planes([self._finder.normal_of(found.number)])
+            if lines.end[0] < 2 and not self._is_coded(lines):
+                return None
+            cut = yield from self._along(lines, low)
+        found = ObliqueCut(cut, found.number, lines)
+        if absent:
+            found = yield from self._with_side(found)
+        return found if found.cut.line >= 0 and found.cut.score > bar.score else None
+
+    def _is_coded(self, line: Lines) -> bool:
+        """Say whether a line has one term, whose numbers are those of this node."""
+        coded = [] if self._known is None else self._known.numbers.columns.tolist()
+        return int(line.end[0]) == 1 and int(line.idx[0]) in coded
+
+    def _with_side(self, found: ObliqueCut) -> Search[ObliqueCut]:
+        """Return the cut, or a better one with all rows that miss something on one side."""
+        assert self._known is not None
+        aside = self._known.numbers.gone_aside(len(self._columns), found.normal)
+        if len(found.normal[0]) < 2 or aside is None:
             return found
-        # The winner among reflected rows must keep its promise.
-        lines = Lines.of_planes([self._finder.normal_of(found.number)])
-        if lines.end[0] < 2:
-            return None
-        cut = yield from self._along(lines, bar)
-        return None if cut.line < 0 else ObliqueCut(cut, found.number, lines)
+        axis = Lines.of_planes([(np.zeros(1, np.int32), np.ones(1))])
+        reach, (there, counted) = yield [
+            LineRanges(found.line),
+            SeenAs(aside, (LineRanges(axis), NodeSums())),
+        ]
+        (low, high, size), gone = there[0], self._judge.n_rows - int(counted[-2])
+        tolerance = found.line.tolerance(reach, self._columns) * self._with_axes
+        if not 0 < gone < self._judge.n_rows or not np.isfinite(tolerance[0]):
+            return found
+        both = Lines.of_planes([(np.array([k], np.int32), np.ones(1)) for k in (0, 1)])
+        ends = np.array(2 * [[low, high, size]])
+        everything = self._judge.whole(both, ends, np.repeat(tolerance, 2))
+        bar = LineCut(score=found.cut.score)
+        view = replace(aside, ends=(float(low), float(high)))
+        cut = yield from seen_as(view, self._judge.best(both, everything, bar))
+        if cut.line < 0:
+            return found
+        return ObliqueCut(cut, found.number, found.line, (GO_RIGHT, GO_LEFT)[cut.line])
+
+    def terms(self, found: ObliqueCut) -> Search[Terms]:
+        """Return what the coefficients of a cut multiply."""
+        if self._known is None:
+            return Terms.plain(*found.normal)
+        idx, coef = found.normal
+        if len(idx) > 1 and self._with_axes:
+            width = self._finder.spreads()[idx]
+        elif len(idx) > 1:
+            low, high = self._columns.T[:2]
+            grid = FixedPoint.of_ranges(low, high, int(self._judge.counts.sum()))
+            (sums,) = yield [SeenAs(SomeColumns(slice(len(low))), (ScatterSums(grid),))]
+            width = spread_of_sums(sums[0])[idx]
+        else:
+            width = np.array([(yield from spread_of(self._known, int(idx[0])))])
+        return self._known.numbers.terms(idx, coef, width)
 
     def first(self) -> Search[ObliqueCut | None]:
         """Find the first cut without gain."""
@@ -166,8 +238,16 @@ class ObliqueSearch:
             todo = todo.take(todo.line != found.cut.line)
         every = starts[:1]
         if axis.line >= 0:
-            column = np.array([axis.line], np.int32), np.ones(1)
-            starts.append(ObliqueCut(axis, axis.line, Lines.of_planes([column])))
+            column = Lines.of_planes([(np.array([axis.line], np.int32), np.ones(1))])
+            start = ObliqueCut(axis, axis.line, column)
+            if (
+                self._known is not None
+                and self._known.is_aside(axis.line)
+                and (len(starts) < STARTS or start.order < starts[-1].order)
+            ):  # of such a column, the best cut with stand-ins is the start
+                cut = yield from self._along(column, LineCut())
+                start = start._replace(cut=cut)
+            starts += [start] if start.cut.line >= 0 else []
         starts = sorted(starts, key=lambda start: start.order)[:STARTS]
         groups: list[UInt8Array] = []
         climbs = []

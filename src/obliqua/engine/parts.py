@@ -83,10 +83,13 @@ class RowsInMemory:
             self._rows[ROOT] = np.arange(self.problem.n_rows, dtype=np.int32)
         for child in reversed(way):
             rows = self._rows.pop(above)
-            idx, coef, threshold = self._splits[above]
-            plane = Lines.of_planes([(idx, coef)])
-            looking = PartRows(self.problem.Z, rows, self.problem.target_rows, plane)
-            right = looking.divide(threshold).astype(bool)
+            split = self._splits[above]
+            if split.coding is None:
+                plane = Lines.of_planes([(split.idx, split.coef)])
+                looking = PartRows(self.problem.Z, rows, self.problem.target_rows, plane)
+                right = looking.divide(split.threshold).astype(bool)
+            else:
+                right = split.coded_right(self.problem, rows)
             self._rows[2 * above], self._rows[2 * above + 1] = rows[~right], rows[right]
             above = child
         return self._rows[above]

@@ -176,14 +176,6 @@ def _check_in_passes(estimator: Any, outline: Problem) -> None:
             "allows. Give a larger memory_limit or fewer rows, or take CartClassifier, "
             "CartRegressor or HHCartClassifier, which read rows in passes."
         )
-    if outline.coded.any():
-        columns = [outline.encoding.names[place] for place in np.flatnonzero(outline.coded)]
-        raise NeedsAllRows(
-            "A table that is read in passes must hold numbers without gaps; text or missing "
-            f"values are in {', '.join(map(repr, columns[:5]))}"
-            f"{' and others' if len(columns) > 5 else ''}. Give a memory_limit of at least eight "
-            "times the table, write these columns as numbers, or leave them out."
-        )
     proposals = proposals_of(estimator._drawing(estimator._proposer(), outline))
     try:
         check_sums_are_enough(outline, proposals, get_criterion(estimator.criterion))
