@@ -21,8 +21,10 @@ import problems
 from core.adapter import problem_of
 from obliqua.criteria import CRITERIA, get_criterion
 from obliqua.data import encode
+from obliqua.data.encoding import Column, Encoding
 from obliqua.data.problem import Problem, encode_numbers
 from obliqua.data.row_source import Answers, RowSource
+from obliqua.data.table import Table
 from obliqua.engine import (
     OnePass,
     Proposals,
@@ -319,6 +321,150 @@ def test_many_numbers() -> None:
         assert grow_from(source, None, "squared_error", rules, few_rows=few) == whole
 
 
+# --- levels and missing values ------------------------------------------------------------------
+
+FILLS = ("side", "side", "node", "training")
+
+
+@st.composite
+def coded_tables(draw: st.DrawFn, case: Case) -> Table:
+    """Columns of a case as numbers, numbers with gaps, or levels; some miss everything."""
+    Z = np.array(case.X, dtype=np.float64, order="F")
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    columns = []
+    for k in range(Z.shape[1]):
+        kind = draw(st.sampled_from(["numbers", "gaps", "levels", "gaps in levels"]))
+        n_levels = draw(st.integers(2, 6)) if "levels" in kind else 0
+        if n_levels:
+            Z[:, k] = np.unique(Z[:, k], return_inverse=True)[1] % n_levels
+        if "gaps" in kind:
+            # Some fall together with a class, so that it matters where they go.
+            gone = (case.y == 0) | (rng.random(len(Z)) < 0.1)
+            gone = gone if draw(st.booleans()) else rng.random(len(Z)) < 0.3
+            Z[gone if draw(st.integers(0, 9)) else slice(None), k] = np.nan
+        used = np.unique(Z[~np.isnan(Z[:, k]), k])
+        if n_levels:
+            Z[:, k] = np.where(np.isnan(Z[:, k]), np.nan, np.searchsorted(used, Z[:, k]))
+        levels = tuple(range(len(used))) if n_levels else ()
+        columns.append(Column(f"x{k}", "qualitative" if levels else "numeric", levels))
+    return Table(Z, Encoding(tuple(columns)), np.isnan(Z).any(axis=0))
+
+
+@pytest.mark.parametrize("name", ["CART", "HHCART(A)", "Fisher", "min_rows", "both"])
+@examples(60)
+@given(data=st.data(), rules=problems.rules(), zoom=zooms, few=few_rows)
+def test_coded_trees_of_classes(
+    name: str, data: st.DataObject, rules: dict[str, Any], zoom: Zoom, few: int
+) -> None:
+    """Numbers of levels, stand-ins and sides come from sums."""
+    case = data.draw(problems.cases(max_rows=40, columns=problems.ORDINARY))
+    table, fill = data.draw(coded_tables(case)), data.draw(st.sampled_from(FILLS))
+    problem = encode(table, case.y, case.n_classes, sample_weight=case.sample_weight, fill=fill)
+    problem = replace(problem, level_squares=data.draw(st.booleans()))
+    proposer = data.draw(proposals(name))
+    criterion = data.draw(st.sampled_from(list(CRITERIA)))
+    n_parts, seed = data.draw(st.sampled_from(PARTS)), data.draw(st.integers(0, 99))
+    source = RowsInParts(cut_up(problem, n_parts, seed), Post(seed))
+    found = grow_from(source, proposer, criterion, Rules(**rules), few_rows=few, zoom=zoom)
+    assert found == grow(problem, proposer, criterion, Rules(**rules))
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@examples(60)
+@given(data=st.data(), rules=problems.rules(), zoom=zooms, few=few_rows)
+def test_coded_trees_of_numbers(
+    criterion: str, data: st.DataObject, rules: dict[str, Any], zoom: Zoom, few: int
+) -> None:
+    case = data.draw(problems.cases(max_rows=40))
+    table, fill = data.draw(coded_tables(case)), data.draw(st.sampled_from(FILLS))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    y = np.abs(rng.normal(size=(len(case.y), data.draw(st.integers(1, 3))))) + case.y[:, None]
+    if data.draw(st.booleans()):
+        y = np.round(y)
+    problem = encode_numbers(table, y, sample_weight=case.sample_weight, fill=fill)
+    problem = problem.measured_by(get_criterion(criterion))
+    n_parts, seed = data.draw(st.sampled_from(PARTS)), data.draw(st.integers(0, 99))
+    source = RowsInParts(cut_up(problem, n_parts, seed), Post(seed))
+    found = grow_from(source, None, criterion, Rules(**rules), few_rows=few, zoom=zoom)
+    assert found == grow(problem, None, criterion, Rules(**rules))
+
+
+def coded_rows(seed: int, n: int = 500) -> tuple[Table, np.ndarray]:
+    """Six classes in numbers, numbers with gaps, and levels, with ties and without."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 6, n)
+    Z = rng.normal(size=(n, 5)) + rng.normal(size=(6, 5))[y]
+    Z[:, :2] = np.round(Z[:, :2], 1)
+    n_levels = (0, 0, 0, 40, 4)
+    for k in (3, 4):
+        Z[:, k] = np.clip(np.round(2 * Z[:, k] + n_levels[k] / 2), 0, n_levels[k] - 1)
+    gone = rng.random((n, 5)) < [0.0, 0.1, 0.3, 0.0, 0.1]
+    gone[:, 2] |= (y == 0) & (rng.random(n) < 0.7)
+    Z[gone] = np.nan
+    columns = []
+    for k, most in enumerate(n_levels):
+        used = np.unique(Z[~np.isnan(Z[:, k]), k]) if most else []
+        if most:
+            Z[:, k] = np.where(np.isnan(Z[:, k]), np.nan, np.searchsorted(used, Z[:, k]))
+        kind = "qualitative" if most else "numeric"
+        columns.append(Column(f"x{k}", kind, tuple(range(len(used)))))
+    return Table(Z, Encoding(tuple(columns)), np.isnan(Z).any(axis=0)), y
+
+
+@pytest.mark.parametrize(
+    ("name", "fill", "seed"),
+    [
+        ("CART", "node", 1),
+        ("CART", "side", 2),
+        ("HHCART(A)", "side", 7),
+        ("HHCART(D)", "training", 4),
+        ("discriminants", "side", 8),
+    ],
+)
+def test_many_coded_rows(name: str, fill: str, seed: int) -> None:
+    """Nodes in parts and fetched ones; superclasses; gaps at both sides."""
+    table, y = coded_rows(seed)
+    problem = encode(table, y, 6, sample_weight=[None, y % 3 + 1][seed % 2], fill=fill)
+    proposer = Proposals(METHODS[name], scale=[None, "standard", "robust"][seed % 3])
+    whole = grow(problem, proposer, "gini", Rules(max_depth=4))
+    for few in (0, 100):
+        source = RowsInParts(cut_up(problem, 6, seed))
+        found = grow_from(source, proposer, "gini", Rules(max_depth=4), few_rows=few)
+        assert found == whole
+    assert set(whole.missing_side.tolist()) == ({0, 1, 2} if fill == "side" else {0})
+    superclasses = any(label.startswith("superclass") for label in whole.origin_labels)
+    assert superclasses == (name == "discriminants")
+
+
+def test_the_mean_of_all_rows_stands_in_where_fetched_rows_know_none() -> None:
+    """A column that is missing on one side of the first split has a part in mirrors below."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(300, 4)) + 5.0
+    Z[:, 3] = np.repeat([0.0, 100.0], 150)
+    y = (Z[:, 1] + Z[:, 2] + rng.normal(size=300) > 10).astype(int) + 2 * (Z[:, 3] > 0)
+    Z[Z[:, 3] > 0, 0] = np.nan
+    table = Table(Z, Encoding.identity(4), np.isnan(Z).any(axis=0))
+    for fill in ("node", "side"):
+        problem, rules = encode(table, y, 4, fill=fill), Rules(max_depth=3)
+        whole = grow(problem, Householder(), "gini", rules)
+        below = (whole.coef_idx == 0) & (np.abs(whole.fill - problem.means[0]) < 1e-12)
+        assert below.any()
+        source = RowsInParts(cut_up(problem, 3, seed=1))
+        assert grow_from(source, Householder(), "gini", rules, few_rows=150) == whole
+
+
+def test_many_coded_rows_of_numbers() -> None:
+    for seed, fill in enumerate(FILLS):
+        table, y = coded_rows(seed)
+        problem = encode_numbers(table, y + np.nan_to_num(table.Z[:, 2]), fill=fill)
+        whole = grow(problem, None, "squared_error", Rules(max_depth=5))
+        assert whole.table_ptr[-1] > 0
+        for few in (0, 100):
+            source = RowsInParts(cut_up(problem, 4, seed))
+            rules = Rules(max_depth=5)
+            assert grow_from(source, None, "squared_error", rules, few_rows=few) == whole
+
+
 # --- sources ------------------------------------------------------------------------------------
 
 
@@ -380,13 +526,6 @@ def test_what_needs_rows_is_refused(proposer: Any, criterion: Any, said: str) ->
     problem = problem_of(problems.integers(40, n_classes=5))
     with pytest.raises(ValueError, match=said):
         grow_from(RowsInParts([problem]), proposer, criterion)
-
-
-def test_coded_columns_are_refused() -> None:
-    problem = problem_of(problems.integers(40))
-    coded = replace(problem, has_missing=np.array([False, True, False, True]))
-    with pytest.raises(ValueError, match=r"here 1, 3 \(counted from 0\), are not supported yet"):
-        grow_from(RowsInParts([coded]))
 
 
 def test_no_rows_are_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -287,26 +288,62 @@ def test_a_table_that_fits_is_fitted_in_memory(
     assert found.tree_ == clone(estimator).fit(some[FEATURES], some["label"], some["w"]).tree_
 
 
-@pytest.mark.parametrize("fill", ["side", "node", "training"])
-def test_levels_and_gaps_of_a_table_that_fits(
-    fill: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.undo()
+def coded_frame(n: int = 1200) -> pd.DataFrame:
+    """Text and gaps; the first rows lack some levels, or miss everything in a column."""
     rng = np.random.default_rng(3)
-    n = 800
     frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(["x", "y", "z"], n)})
     frame["c"] = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n) + (frame["b"] == "x"))
-    frame["label"] = (frame["a"] + (frame["b"] == "z") + frame["c"].fillna(1) > 0.5).astype(int)
+    frame["d"] = rng.integers(0, 4, n)
+    seen = frame["a"] + (frame["b"] == "z") + frame["c"].fillna(1) + (frame["d"] == 2)
+    frame["label"] = np.digitize(seen + 0.3 * rng.normal(size=n), [0.0, 1.0])
+    frame["number"] = seen - seen.min()
     frame["w"] = rng.integers(0, 3, n) / 2
-    for k, some in enumerate(np.array_split(np.arange(n), 3)):
+    frame["town"] = np.where(rng.random(n) < 0.7, "here", [f"t{k % 400}" for k in range(n)])
+    frame.loc[:99, "c"] = np.nan
+    frame.loc[100:199, "b"] = None
+    frame.loc[200:299, "b"] = "y"
+    return frame
+
+
+CODED = {
+    "CART": CartClassifier(max_depth=5, pruning="holdout"),
+    "HHCART(D)": HHCartClassifier(variant="dominant", max_depth=4, pruning="reduced_error"),
+    "HHCART(A)": HHCartClassifier(
+        max_depth=3, extra_directions="fisher", scale="standard", pruning="holdout"
+    ),
+    "short": HHCartClassifier(
+        max_depth=3, max_features_per_split=2, class_weight="balanced", pruning=None
+    ),
+    "numbers": CartRegressor(max_depth=5, pruning="holdout"),
+    "rates": CartRegressor(max_depth=4, criterion="poisson", pruning=None),
+}
+
+
+@pytest.mark.parametrize(("name", "fits"), [("CART", True), *((name, False) for name in CODED)])
+def test_levels_and_gaps(
+    name: str, fits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Text, whole numbers that are levels, rare levels and gaps: the tree of one memory."""
+    monkeypatch.setattr(source_rows.MemoryPlan, "fits", lambda self, n_rows: fits)
+    frame = coded_frame()
+    for k, some in enumerate(np.split(np.arange(len(frame)), [100, 200, 200, 300, 900])):
         frame.iloc[some].to_parquet(tmp_path / f"{k}.parquet", index=False)
-    for estimator in (CartClassifier(fill=fill), HHCartClassifier(fill=fill, max_depth=4)):
-        found = clone(estimator).fit(tmp_path, "label", "w")
-        same(found, clone(estimator).fit(frame[["a", "b", "c"]], frame["label"], frame["w"]))
-    small_limit = CartClassifier(fill=fill, pruning=None)
-    monkeypatch.setattr(source_rows.MemoryPlan, "fits", lambda self, n_rows: False)
-    with pytest.raises(ValueError, match=r"text or missing values are in 'b', 'c'\. Give"):
-        small_limit.fit(tmp_path, "label", "w")
+    learnt = "number" if isinstance(CODED[name], CartRegressor) else "label"
+    features = ["a", "b", "c", "d", "town"]
+    rows = pl.scan_parquet(tmp_path / "*.parquet").select([*features, learnt, "w"])
+    for fill in ("side", "node", "training"):
+        chosen = {"fill": fill, "categorical_features": ["b", "d", "town"]}
+        estimator = clone(CODED[name]).set_params(**chosen, random_state=0)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = clone(estimator).fit(rows, learnt, "w")
+        assert any("town" in str(one.message) for one in told)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same(found, estimator.fit(frame[features], frame[learnt], frame["w"]))
+        assert found.tree_.table_ptr[-1] > 0
+        said = estimator.predict(frame[features])
+        assert np.array_equal(found.predict(str(tmp_path / "*.parquet")), said)
 
 
 def test_csv_columns_have_the_narrowest_type_that_reads_all(tmp_path: Path) -> None:

@@ -429,16 +429,17 @@ def _with_levels_in_use(Z: Rows, encoding: Encoding) -> tuple[Rows, Encoding]:
     return Z, Encoding(tuple(columns))
 
 
-def means_to_fill_in(problem: Problem) -> FloatArray:
+def only_numeric(means: FloatArray, encoding: Encoding) -> FloatArray:
     """Return the means of numeric columns; NaN for qualitative ones."""
-    numeric = np.array([column.kind != QUALITATIVE for column in problem.encoding.columns])
-    return np.where(numeric, problem.means, np.nan)
+    numeric = np.array([column.kind != QUALITATIVE for column in encoding.columns])
+    return np.where(numeric, means, np.nan)
 
 
 def _with_coded_columns(problem: Problem, has_missing: BoolArray, fill: str) -> Problem:
     """Note which columns are qualitative and which have missing values."""
     columns = problem.encoding.columns
-    fills = means_to_fill_in(problem) if fill == "training" and has_missing.any() else None
+    means = problem.means if fill == "training" and has_missing.any() else None
+    fills = None if means is None else only_numeric(means, problem.encoding)
     n_levels = np.array([len(column.levels) for column in columns], dtype=np.int32)
     return replace(
         problem,

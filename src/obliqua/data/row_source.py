@@ -17,7 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from obliqua._typing import FloatArray, Int32Array
+import numpy as np
+
+from obliqua._typing import AnyArray, BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
 
 __all__ = [
@@ -25,11 +27,22 @@ __all__ = [
     "AddsInPlace",
     "Answers",
     "Hyperplane",
+    "PlaneCoding",
     "Questions",
     "RowQuestion",
     "RowSource",
     "Splits",
 ]
+
+
+class PlaneCoding(NamedTuple):
+    """What the coefficients of a split multiply, where levels or missing values are."""
+
+    fill: FloatArray  # what stands in for a missing value
+    table_size: Int64Array  # the number of levels of a qualitative column, else 0
+    table: FloatArray  # their numbers, one after another
+    gone_right: bool | None = None  # where rows go that miss something; None: `fill` decides
+    alone: bool = False  # whether all others go to the other side
 
 
 class Hyperplane(NamedTuple):
@@ -38,6 +51,41 @@ class Hyperplane(NamedTuple):
     idx: Int32Array
     coef: FloatArray
     threshold: float
+    coding: PlaneCoding | None = None  # None: all its columns are plain numbers
+
+    def coded_right(self, problem: Problem, rows: Int32Array) -> BoolArray:
+        """Say which of some rows go right, where columns are not plain numbers.
+
+        Parameters
+        ----------
+        problem : Problem
+            The rows.
+        rows : ndarray of int32
+            Which of them.
+
+        Returns
+        -------
+        ndarray of bool
+            Whether each goes right.
+        """
+        assert self.coding is not None
+        fill, sizes, table, gone_right, alone = self.coding
+        value, gone = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
+        begin = np.cumsum(sizes) - sizes
+        for k, column in enumerate(self.idx.tolist()):
+            x: AnyArray = np.array(problem.Z[rows, column], dtype=np.float64)
+            missing = np.isnan(x)
+            if sizes[k]:
+                numbers = np.append(table[begin[k] : begin[k] + sizes[k]], fill[k])
+                x = numbers[np.where(missing, sizes[k], x).astype(np.int64)]
+            else:
+                x[missing] = fill[k]
+            value += self.coef[k] * x
+            gone |= missing
+        right = ~(value <= self.threshold)
+        if gone_right is not None:
+            right = np.where(gone, gone_right, right & (not alone))
+        return np.asarray(right)
 
 
 class RowQuestion(Protocol):

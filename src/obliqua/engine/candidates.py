@@ -73,10 +73,12 @@ class OpenNode:
 class RowWindows:
     """The rows of nodes: windows on one array of row numbers; and coded columns as numbers."""
 
-    def __init__(self, problem: Problem, coded: BoolArray) -> None:
+    def __init__(
+        self, problem: Problem, coded: BoolArray, stand_ins: FloatArray | None = None
+    ) -> None:
         self.problem = problem
         self.numbers = np.arange(problem.n_rows, dtype=np.int32)
-        self.coding = CodedColumns(problem, coded) if coded.any() else None
+        self.coding = CodedColumns(problem, coded, stand_ins) if coded.any() else None
         self._last: tuple[OpenNode, CodedNode] | None = None  # the last node that was read
 
     def rows(self, node: OpenNode) -> Int32Array:

@@ -93,14 +93,20 @@ class CodedNode:
 
 
 class CodedColumns:
-    """The coded columns of a problem."""
+    """The coded columns of a problem; `stand_ins`: those of all rows, if these are some."""
 
-    def __init__(self, problem: Problem, which: BoolArray | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        which: BoolArray | None = None,
+        stand_ins: FloatArray | None = None,
+    ) -> None:
         self.problem = problem
         self.columns = np.flatnonzero(problem.coded if which is None else which).astype(np.int32)
         self.n_levels = np.ascontiguousarray(problem.n_levels[self.columns], dtype=np.int32)
         # Where a node knows no value, the mean of all rows stands in; a level then counts 0.
-        self.fallback = np.where(self.n_levels > 0, 0.0, problem.stand_ins[self.columns])
+        usual = problem.stand_ins if stand_ins is None else stand_ins
+        self.fallback = np.where(self.n_levels > 0, 0.0, usual[self.columns])
         self.by_node = problem.fills is None
         # What a unit of weight weighs, where squares of levels' numbers add up to 1; else 0.
         self.level_unit = problem.unit if problem.level_squares else 0.0

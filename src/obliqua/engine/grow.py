@@ -57,7 +57,7 @@ from obliqua.engine.rules import Rules
 from obliqua.engine.search import Split
 from obliqua.tree.tree import Tree
 
-__all__ = ["WholeFit", "grow", "grow_nodes", "proposals_of"]
+__all__ = ["WholeFit", "grow", "grow_nodes", "on_one_axis", "proposals_of"]
 
 T = TypeVar("T")
 
@@ -133,6 +133,7 @@ class WholeFit(NamedTuple):
     total_weight: int | None = None
     scale: FloatArray | None = None  # factors of the features
     wide: bool | None = None  # whether there are few of them, see `has_few_rows`
+    stand_ins: FloatArray | None = None  # for missing numbers, where a node knows none
 
 
 def grow_nodes(
@@ -264,7 +265,7 @@ class _Growth:
                 return
         # Proposers see numbers everywhere; otherwise what can be sorted needs no other numbers.
         coded = problem.coded if has_proposer or not compiled else ~problem.sortable
-        self.windows = RowWindows(problem, coded)
+        self.windows = RowWindows(problem, coded, self.whole.stand_ins)
         scale = self._scale() if has_proposer or coded.any() else None
         self.method = self._method(scale)
         search = PlaneSearch(self.windows, self.criterion, self.rules, self.pool, self.n_threads)
@@ -398,7 +399,7 @@ class _Growth:
 
     def tree(self) -> Tree:
         """Return the nodes as a tree; they are used up."""
-        describe = _on_one_axis if self.method is None else self.method.describe
+        describe = on_one_axis if self.method is None else self.method.describe
         return assemble(self.records, self.blocks, self.problem, describe, self.gain_unit)
 
     def _grow_subtree(self, node: OpenNode) -> None:
@@ -583,7 +584,8 @@ class _Growth:
         return left
 
 
-def _on_one_axis(direction: int) -> str:
+def on_one_axis(direction: int) -> str:
+    """Say what a direction is, where no method proposes any."""
     return AXIS_LABEL
 
 

@@ -25,14 +25,33 @@ from obliqua._typing import FloatArray, Int64Array
 from obliqua.criteria import Criterion, get_criterion
 from obliqua.data.number_targets import Rates, kind_for
 from obliqua.data.problem import Problem
-from obliqua.data.row_source import Hyperplane, RowQuestion, RowSource
+from obliqua.data.row_source import Hyperplane, PlaneCoding, RowQuestion, RowSource
 from obliqua.data.target import Classes, Numbers
-from obliqua.engine.assemble import Block, Records, assemble
+from obliqua.engine.assemble import (
+    ALONE_RIGHT,
+    AXIS_LABEL,
+    GO_LEFT,
+    GO_RIGHT,
+    STAND_IN,
+    Block,
+    Records,
+    assemble,
+)
 from obliqua.engine.coding import Terms
 from obliqua.engine.compiled import CompiledMethod, CompiledSide, has_few_rows
-from obliqua.engine.grow import WholeFit, grow_nodes, proposals_of
-from obliqua.engine.lines import Lines
+from obliqua.engine.grow import WholeFit, grow_nodes, on_one_axis, proposals_of
+from obliqua.engine.lines import axis_lines
 from obliqua.engine.moments import FixedPoint, factor_of, spread_of_sums, weight_shift
+from obliqua.engine.numbered import (
+    AxisLines,
+    KnownNode,
+    NumberedColumns,
+    RowView,
+    SeenAs,
+    SomeColumns,
+    seen_as,
+    spread_of,
+)
 from obliqua.engine.oblique import ObliqueCut, ObliqueSearch
 from obliqua.engine.passes import (
     LEAST_BINS,
@@ -41,6 +60,7 @@ from obliqua.engine.passes import (
     Search,
     Zoom,
     answered,
+    asked,
     first_look,
     quartile,
     reach_of,
@@ -101,8 +121,7 @@ def grow_from(
     Parameters
     ----------
     source : RowSource
-        The rows: `RowsInParts`, or whatever else answers questions about them. All columns are
-        numbers, and none is missing.
+        The rows: `RowsInParts`, or whatever else answers questions about them.
     proposer : Proposals, proposer or None
         Where directions come from: None for axis-parallel trees, or a method whose directions
         come from sums over rows, as those of HHCART do.
@@ -180,13 +199,19 @@ def check_sums_are_enough(
             f"Rows in parts answer with sums; {needs.what} must see the rows of a node "
             f"themselves. Put all rows into one memory (`grow`), or {instead}."
         )
-    if outline.coded.any():
-        columns = ", ".join(map(str, np.flatnonzero(outline.coded).tolist()))
+    if needs is not None and outline.coded.any():
         raise ValueError(
-            "Trees from rows in parts are grown from numbers; columns with levels or missing "
-            f"values, here {columns} (counted from 0), are not supported yet. Put all rows into "
-            "one memory, or make numbers of these columns."
+            "sample_rows, by which directions are looked for in samples, does not go with columns "
+            "of levels or with missing values. Leave these columns out, or make numbers of them."
         )
+
+
+def means_from(source: RowSource, reach: FloatArray) -> FloatArray:
+    """Return the mean of each column; `reach` is what `LineRanges` says of the columns."""
+    low, high = (np.ascontiguousarray(end) for end in reach.T[:2])
+    ((total, pairs),) = source.ask({ROOT: [ColumnSums(low, high)]}, {})[ROOT]
+    first = np.array([math.fsum(column.ravel()) for column in pairs.swapaxes(0, 1)])
+    return means_of_sums(low, high, total, first)
 
 
 class NeedOfRows(NamedTuple):
@@ -212,6 +237,8 @@ def what_needs_rows(
         what = "a proposer that is asked at the root only"
     elif isinstance(method, CompiledSide):
         what, may_sample = method.needs_rows(), not method.looks_at_axes
+        if what is None and isinstance(outline.target, Numbers) and outline.coded.any():
+            what, may_sample = f"{type(method).__name__} beside levels or missing values", False
         if _has_superclasses(method, outline) and not proposals.axis_parallel:
             what = f"{type(method).__name__} with superclasses but without axis-parallel splits"
     elif method is not None:
@@ -242,6 +269,8 @@ class _SourceNode:
     planes: Planes | None = None  # what was proposed from a sample of its rows
     split: Split | None = None
     below: tuple[Records, list[Block]] | None = None  # grown in this memory
+    # Of a left child: the node above, if the heavier side is where missing values go there.
+    above: _SourceNode | None = None
 
     @property
     def rows(self) -> int:
@@ -294,13 +323,12 @@ class _SourceGrowth:
         self.gain_unit = self.outline.target.gain_unit
         self.given_rules = rules
         self.rules = replace(rules, min_gain=rules.min_gain / self.gain_unit)
-        self.axes = Lines.of_planes(
-            [(np.array([k], np.int32), np.ones(1)) for k in range(self.outline.n_features)]
-        )
+        self.axes = axis_lines(self.outline.n_features)
         self.records = Records(len(self.outline.counts))
         self.blocks: list[Block] = []
         self.whole = WholeFit()
         self.method: CompiledMethod | None = None
+        self.coded: NumberedColumns | None = None
 
     def ask(self, *questions: RowQuestion) -> list[Any]:
         """Ask about all rows."""
@@ -327,29 +355,28 @@ class _SourceGrowth:
             self._by_level(root)
         else:
             self._best_first(root, self.rules.max_leaf_nodes)
-        describe = str if self.method is None else self.method.describe
+        describe = on_one_axis if self.method is None else self.method.describe
         tree = assemble(self.records, self.blocks, self.outline, describe, self.gain_unit)
         return self._with_exact_means(tree) if isinstance(self.outline.target, Numbers) else tree
 
     def _prepare(self, sums: Int64Array, reach: FloatArray) -> None:
         """Find out what must be known of all rows."""
         outline, proposals = self.outline, self.proposals
-        low, high = np.ascontiguousarray(reach[:, 0]), np.ascontiguousarray(reach[:, 1])
         total_weight = int(outline.target_rows.weight(np.ascontiguousarray(sums[:-2])))
-        if outline.fills is None:
-            ((total, pairs),) = self.ask(ColumnSums(low, high))
-            first = np.array([math.fsum(column.ravel()) for column in pairs.swapaxes(0, 1)])
-            self.outline = outline = replace(outline, fills=means_of_sums(low, high, total, first))
+        stand_ins = means_from(self.source, reach) if outline.fills is None else outline.fills
+        self.outline = replace(outline, fills=stand_ins)
+        if outline.coded.any():
+            self.coded = NumberedColumns(outline, stand_ins, proposals.proposer is not None)
+        self.whole = WholeFit(total_weight, stand_ins=stand_ins)
         if proposals.proposer is None:
-            self.whole = WholeFit(total_weight)
             return
         scale = np.ones(outline.n_features)
         if proposals.scale is not None:
-            scale = factor_of(self._widths(sums, reach, total_weight))
+            scale = factor_of(self._widths(sums, reach))
         compiled = isinstance(proposals.proposer, CompiledSide)
         wide = compiled and proposals.proposer.multiplies_rows
         wide = wide and has_few_rows(int(sums[-1]), outline.n_features)
-        self.whole = WholeFit(total_weight, scale, wide)
+        self.whole = WholeFit(total_weight, scale, wide, stand_ins)
         if compiled:
             self.method = CompiledMethod(outline, proposals, self.criterion, self.rules, scale)
             self.method.weight_shift = weight_shift(total_weight)
@@ -357,25 +384,45 @@ class _SourceGrowth:
             how = self.criterion, self.rules, scale, self.sample_rows
             self.sampled = DirectionsOfSample(proposals, *how)
 
-    def _widths(self, sums: Int64Array, reach: FloatArray, total_weight: int) -> FloatArray:
+    def _widths(self, sums: Int64Array, reach: FloatArray) -> FloatArray:
         """Return how wide the columns are, for the scale that is wanted."""
-        low, high, _ = reach.T
+        if self.coded is None:
+            return self._widths_of(sums, reach)
+        width = np.ones(len(reach))
+        plain = np.flatnonzero(~self.outline.coded)
+        if len(plain):
+            width[plain] = self._widths_of(sums, reach[plain], SomeColumns(plain))
+        # Numbers of levels are found at each node and have a standard deviation of 1 there.
+        for k in np.flatnonzero(self.outline.coded & (self.outline.n_levels == 0)).tolist():
+            if reach[k, 0] <= reach[k, 1]:
+                there = SomeColumns(np.array([k]), present=True)
+                (found,) = self.ask(SeenAs(there, (NodeSums(),)))
+                width[k] = self._widths_of(found[0], reach[[k]], there)[0]
+        return width
+
+    def _widths_of(
+        self, sums: Int64Array, reach: FloatArray, view: RowView | None = None
+    ) -> FloatArray:
+        """Return how wide some columns are, which are plain numbers where they are looked at."""
+        low, high = (np.ascontiguousarray(end) for end in reach.T[:2])
         if self.proposals.scale == "minmax":
             with np.errstate(over="ignore"):
                 return high - low
-        (products,) = self.ask(ScatterSums(FixedPoint.of_ranges(low, high, total_weight)))
-        width = spread_of_sums(products)
+        weight = int(self.outline.target_rows.weight(np.ascontiguousarray(sums[:-2])))
+        searches: list[Search[Any]] = [asked(ScatterSums(FixedPoint.of_ranges(low, high, weight)))]
         if self.proposals.scale == "robust":
-            numbers = isinstance(self.outline.target, Numbers)
-            rest = self.zoom, numbers
-            looking = together(
-                *(quartile(self.axes, reach, sums, quarters, *rest) for quarters in (1, 3))
-            )
-            lower, upper = answered(self.source, {ROOT: looking}, self.splits)[ROOT]
-            with np.errstate(over="ignore"):
-                middle = upper - lower
-            return np.where(middle > 0, middle, width)
-        return width
+            axes, numbers = axis_lines(len(reach)), isinstance(self.outline.target, Numbers)
+            searches += [
+                quartile(axes, reach, sums, quarters, self.zoom, numbers) for quarters in (1, 3)
+            ]
+        looking = together(*searches) if view is None else seen_as(view, together(*searches))
+        products, *quartiles = answered(self.source, {ROOT: looking}, self.splits)[ROOT]
+        width = spread_of_sums(products)
+        if not quartiles:
+            return width
+        with np.errstate(over="ignore"):
+            middle = quartiles[1] - quartiles[0]
+        return np.where(middle > 0, middle, width)
 
     def _with_exact_means(self, tree: Tree) -> Tree:
         """Return the tree with the means of the numbers themselves."""
@@ -463,6 +510,7 @@ class _SourceGrowth:
         if self.method is not None:
             target = self.outline.target
             each *= 1 + target.n_classes if isinstance(target, Classes) else 3
+        each += 0 if self.coded is None else self.coded.n_groups
 
         def size(node: _SourceNode) -> tuple[int, ...]:
             if node.rows <= self.few_rows:
@@ -479,9 +527,8 @@ class _SourceGrowth:
         number, split = self.records.add(node, node.split), node.split
         if split is None:
             return []
-        axis = np.array([split.column], np.int32), np.ones(1)
-        plane = axis if split.column >= 0 else (split.idx, split.coef)
-        self.splits[node.place] = Hyperplane(*plane, split.threshold)
+        self.splits[node.place] = self._plane(split)
+        waits = self._waits_for_side(split)
         middle = node.start + split.rows_left
         return [
             _SourceNode(
@@ -491,7 +538,8 @@ class _SourceGrowth:
                 depth=node.depth + 1,
                 key=child_key(node.key, side) if self.proposals.proposer is not None else 0,
                 parent=number,
-                columns=_narrowed(node.columns, split, side),
+                columns=None if self.coded else _narrowed(node.columns, split, side),
+                above=node if waits and side == 0 else None,
             )
             for side, (start, end) in enumerate([(node.start, middle), (middle, node.end)])
         ]
@@ -499,6 +547,34 @@ class _SourceGrowth:
     def _is_deep(self, node: _SourceNode) -> bool:
         """Say whether a node is a leaf because of its depth."""
         return self.rules.max_depth is not None and node.depth >= self.rules.max_depth
+
+    def _plane(self, split: Split) -> Hyperplane:
+        """Return a split as sources of rows are told it."""
+        column = np.array([split.column], np.int32)
+        terms = split.terms if split.column < 0 else Terms.plain(column, np.ones(1))
+        assert terms is not None
+        if not self.outline.coded[terms.idx].any():
+            return Hyperplane(terms.idx, terms.coef, split.threshold)
+        aside = None if split.missing == STAND_IN else split.missing != GO_LEFT
+        tables = terms.fill, terms.table_size, terms.table
+        coding = PlaneCoding(*tables, aside, split.missing == ALONE_RIGHT)
+        return Hyperplane(terms.idx, terms.coef, split.threshold, coding)
+
+    def _waits_for_side(self, split: Split) -> bool:
+        """Say whether later rows that miss the column of a split go with the heavier side."""
+        here = self.outline.sides and split.column >= 0 and split.missing == STAND_IN
+        return bool(here and self.outline.has_missing[split.column])
+
+    def _find_counts(self, node: _SourceNode, counts: Int64Array) -> None:
+        """Note the sums of a node, and what follows from them for the one above."""
+        node.counts = counts
+        if node.above is not None:
+            weigh, split = self.outline.target_rows.weight, node.above.split
+            assert split is not None
+            assert node.above.counts is not None
+            heavier = 2 * weigh(counts) >= weigh(node.above.counts)
+            split.missing = GO_LEFT if heavier else GO_RIGHT
+            node.above = None
 
     def _graft(self, node: _SourceNode, records: Records, blocks: list[Block]) -> None:
         """Take over the nodes that were grown from fetched rows."""
@@ -530,6 +606,7 @@ class _SourceGrowth:
         """Find the node's split, if the rules and its cuts allow one; or all that lies below."""
         if node.rows <= self.few_rows:
             (rows,) = yield [NodeRows()]
+            self._find_counts(node, rows.counts)
             if self.sampled is not None:
                 rows = in_row_order(rows, node.key)
             node.below = grow_nodes(
@@ -542,15 +619,27 @@ class _SourceGrowth:
                 node.depth,
             )
             return
-        sums, columns, bins = yield from self._look_at_axes(node)
+        levels = bins = None
+        if self.coded is None or self._is_deep(node):
+            sums, columns, bins = yield from self._look_at_axes(node)
+        else:
+            first = [NodeSums(), LineRanges(self.axes), self.coded.sums]
+            sums, columns, levels = yield first
         judge = NodeJudge(
             self.outline, sums, self.criterion, self.rules, self.zoom, self.most_bins
         )
-        node.counts, node.columns = judge.counts, columns
+        node.columns = columns
+        self._find_counts(node, judge.counts)
         target = self.outline.target_rows
         if leaf_without_search(self.rules, target, judge.counts, judge.n_rows, node.depth):
             return
-        split = yield from self._best_split(node, judge, columns, bins)
+        if self.coded is None:
+            axes = AxisLines.plain(self.axes, columns)
+            split = yield from self._best_split(node, judge, axes, columns, bins)
+        else:
+            known = yield from self.coded.look(levels, columns)
+            looking = self._best_split(node, judge, known.axes, known.columns, known=known)
+            split = yield from seen_as(known.numbers, looking)
         if split is None:
             return
         assert self.whole.total_weight is not None
@@ -584,40 +673,63 @@ class _SourceGrowth:
         self,
         node: _SourceNode,
         judge: NodeJudge,
+        axes: AxisLines,
         columns: FloatArray,
-        bins: tuple[Int64Array, FloatArray] | None,
+        bins: tuple[Int64Array, FloatArray] | None = None,
+        known: KnownNode | None = None,
     ) -> Search[Split | None]:
         """The best split; without any gain in sight, the first cut if the rules want one."""
         with_axes = self.proposals.axis_parallel
-        axes = judge.whole(self.axes, columns, np.zeros(len(self.axes)))
+        every = judge.whole(axes.lines, axes.reach, np.zeros(len(axes.lines)))
+        alone = axes.best_alone(judge)
         if bins is None:
-            looking = judge.best(self.axes, axes if with_axes else axes.take(slice(0)))
+            looking = judge.best(axes.lines, every if with_axes else every.take(slice(0)), alone)
         else:
             sums, ends = bins
-            cut, todo = judge.choose(axes, sums[axes.line], ends[axes.line], LineCut())
-            looking = judge.closer(self.axes, todo, cut)
-        oblique = self._oblique(node, judge, columns)
+            cut, todo = judge.choose(every, sums[every.line], ends[every.line], alone)
+            looking = judge.closer(axes.lines, todo, cut)
+        oblique = self._oblique(node, judge, columns, known)
         if oblique is None:
             axis, found = (yield from looking), None
         else:
             axis, _ = yield from together(looking, oblique.plan())
-            found = yield from oblique.best(axis)
+            found = yield from oblique.best(axes.along_column(axis) if with_axes else LineCut())
         if found is None and axis.line < 0 and self.rules.zero_gain:
-            if with_axes:
-                axis = yield from judge.first(self.axes, axes)
-            elif oblique is not None:
+            if not with_axes and oblique is not None:
                 found = yield from oblique.first()
-        if found is not None:
+            if found is None:
+                axis = yield from axes.first(judge, every if with_axes else every.take(slice(0)))
+        # Without axes, whether a value is there may tell more than what is proposed.
+        if found is not None and (with_axes or not axis.score > found.cut.score):
             assert oblique is not None
-            return self._oblique_split(found, axis, oblique.describe(found.number))
+            terms = yield from oblique.terms(found)
+            return self._oblique_split(found, terms, axis, oblique.describe(found.number))
         if axis.line < 0:
             return None
-        split = Split(axis.score, axis.line, axis.rows_left, axis.threshold, axis.line)
-        split.axis_goodness = axis.score
+        return (yield from self._axis_split(axis, axes, known))
+
+    def _axis_split(
+        self, axis: LineCut, axes: AxisLines, known: KnownNode | None
+    ) -> Search[Split]:
+        """Return a cut along one column as a split."""
+        column, missing = int(axes.column[axis.line]), int(axes.missing[axis.line])
+        split = Split(axis.score, column, axis.rows_left, axis.threshold, label=AXIS_LABEL)
+        split.missing = missing
+        if axes.is_alone(axis):
+            split.missing, split.threshold = ALONE_RIGHT, 0.0
+        if self.proposals.axis_parallel:
+            split.axis_goodness = axis.score
+        sorted_once = self.outline.sortable[column] and self.proposals.axis_parallel
+        if known is None or sorted_once or not known.is_coded(column):
+            split.column = column
+            return split
+        width = yield from spread_of(known, column)
+        coef = np.zeros(1) if split.missing == ALONE_RIGHT else np.ones(1)
+        split.terms = known.numbers.terms(np.array([column], np.int32), coef, np.array([width]))
         return split
 
     def _oblique(
-        self, node: _SourceNode, judge: NodeJudge, columns: FloatArray
+        self, node: _SourceNode, judge: NodeJudge, columns: FloatArray, known: KnownNode | None
     ) -> ObliqueSearch | SampledSearch | None:
         """Return the search for oblique cuts, if there is one."""
         if self.sampled is not None:
@@ -626,18 +738,19 @@ class _SourceGrowth:
         if self.method is None:
             return None
         every = (self.proposals.max_features or len(columns)) >= len(columns)
-        reflected = every and self.proposals.axis_parallel
+        with_axes = self.proposals.axis_parallel
+        reflected = every and with_axes
         # As in memory: where squared errors are not compared, nothing has a price.
-        priced = self.method.method.has_price and self.proposals.axis_parallel
+        priced = self.method.method.has_price and with_axes
         priced &= not isinstance(self.outline.target, Rates)
-        search = ObliqueSearch(self.method, judge, columns, reflected, priced)
+        how = reflected, with_axes, known, priced
+        search = ObliqueSearch(self.method, judge, columns, *how)
         return None if search.is_small else search
 
-    def _oblique_split(self, found: ObliqueCut, axis: LineCut, label: str) -> Split:
+    def _oblique_split(self, found: ObliqueCut, terms: Terms, axis: LineCut, label: str) -> Split:
         cut = found.cut
-        split = Split(cut.score, found.number, cut.rows_left, cut.threshold)
-        split.terms = Terms.plain(*found.normal)
-        split.label = label
+        split = Split(cut.score, found.number, cut.rows_left, cut.threshold, terms=terms)
+        split.label, split.missing = label, found.missing
         if self.proposals.axis_parallel:
             split.axis_goodness = axis.score
         return split

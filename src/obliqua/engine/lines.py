@@ -10,7 +10,7 @@ import numpy as np
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 from obliqua.engine.moments import ClassSums
 
-__all__ = ["Lines"]
+__all__ = ["Lines", "axis_lines"]
 
 TIE = 2.0**-50  # per term, as in the compiled search
 SPREAD = 4.0  # standard deviations
@@ -117,3 +117,8 @@ class Lines(NamedTuple):
                 * (self.own_scale * far + np.abs(self.factor) * size)
             )
         return np.where(self.own < 0, plane, mirrored)
+
+
+def axis_lines(n_columns: int) -> Lines:
+    """Return lines along single columns, from the first on."""
+    return Lines.of_planes([(np.array([k], np.int32), np.ones(1)) for k in range(n_columns)])

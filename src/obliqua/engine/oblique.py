@@ -15,11 +15,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from obliqua._typing import FloatArray, Int32Array, Int64Array, UInt8Array
+from obliqua.engine.assemble import GO_LEFT, GO_RIGHT, STAND_IN
+from obliqua.engine.coding import Terms
 from obliqua.engine.compiled import CompiledMethod
 from obliqua.engine.lines import Lines
-from obliqua.engine.moments import ClassSums, FixedPoint
+from obliqua.engine.moments import ClassSums, FixedPoint, spread_of_sums
+from obliqua.engine.numbered import KnownNode, SeenAs, SomeColumns, seen_as, spread_of
 from obliqua.engine.passes import LineCut, NodeJudge, Search, reach_of, together
-from obliqua.engine.questions import Intervals, LineRanges, SumsRight
+from obliqua.engine.questions import Intervals, LineRanges, NodeSums, ScatterSums, SumsRight
 
 __all__ = ["ObliqueCut", "ObliqueSearch"]
 
@@ -35,6 +38,7 @@ class ObliqueCut(NamedTuple):
     cut: LineCut
     number: int  # of its direction; axes come first
     line: Lines
+    missing: int = STAND_IN  # where rows with missing values go
 
     @property
     def order(self) -> tuple[float, int, int]:
@@ -61,6 +65,10 @@ class ObliqueSearch:
         What `LineRanges` says of the features.
     reflected : bool
         Whether the columns of mirrors are looked at as reflected rows.
+    with_axes : bool
+        Whether single columns compete. Without them, the loop in Python searches in memory.
+    known : KnownNode or None
+        What levels and missing values are at the node, whose rows are seen as numbers.
     priced : bool, default=False
         Whether coefficients have a price.
     """
@@ -71,12 +79,16 @@ class ObliqueSearch:
         judge: NodeJudge,
         columns: FloatArray,
         reflected: bool,
+        with_axes: bool,
+        known: KnownNode | None = None,
         priced: bool = False,
     ) -> None:
         self._method = method
         self._judge = judge
         self._columns = columns
         self._reflected = reflected
+        self._with_axes = with_axes
+        self._known = known
         self._priced = priced
         self._finder = method.finder(1, helper=True)
         self._lines = Lines.of_planes([])
@@ -95,9 +107,10 @@ class ObliqueSearch:
         """List the directions, and find out how far values reach along them."""
         low, high = (np.ascontiguousarray(end) for end in self._columns.T[:2])
         grid = replace(FixedPoint.of_ranges(low, high), weight_shift=self._method.weight_shift)
-        method = self._method.method
-        n_tasks, self._sums = yield from method.planned(
-            self._finder, self._judge, (low, high), grid
+        planning = self._method.method.planned(self._finder, self._judge, (low, high), grid)
+        if self._known is not None:  # other columns stand behind those of the features
+            planning = seen_as(SomeColumns(slice(len(low))), planning)
+        n_tasks, self._sums = yield from planning
         )
         several = []
         for first, mirror, vector in map(self._finder.task, range(n_tasks)):
@@ -129,20 +142,28 @@ class ObliqueSearch:
         """
         assert self._everything is not None
         bar = LineCut(score=self._method.axis_bias * axis.score)
+        absent = self._known is not None and self._known.absent
+        # With missing values on a side, a direction may be better than it seems.
+        low = LineCut() if absent else bar
         confirmed: dict[int, ObliqueCut | None] = {}
         if getattr(self._finder, "leading", False):
             found = yield from self._two_rounds(axis)
         elif self._priced:
             found = yield from self._worth_most(bar)
         else:
-            found, confirmed = yield from self._best_of_all(bar)
-        if found is None or not found.cut.score > bar.score:
+            found, confirmed = yield from self._best_of_all(low)
+        if found is None or not found.cut.score > low.score:
             return None
-        if found.line.canonical:
-            return found
-        if found.number not in confirmed:
-            confirmed = yield from self._confirm([found.number], bar)
-        return confirmed[found.number]
+        if not found.line.canonical:
+            # The winner among reflected rows must keep its promise.
+            if found.number not in confirmed:
+                confirmed = yield from self._confirm([found.number], low)
+            found = confirmed[found.number]
+        if found is not None and absent:
+            found = yield from self._with_side(found)
+        if found is None or found.cut.line < 0 or not found.cut.score > bar.score:
+            return None
+        return found
 
     def _best_of_all(
         self, bar: LineCut
@@ -174,7 +195,11 @@ class ObliqueSearch:
         """Let winners among reflected rows keep their promise; once it is `known`, that one."""
         found: dict[int, ObliqueCut | None] = dict.fromkeys(numbers)
         planes = {number: self._finder.normal_of(number) for number in numbers}
-        numbers = [number for number in numbers if len(planes[number][0]) >= 2]
+        numbers = [
+            number
+            for number, (idx, _) in planes.items()
+            if len(idx) >= 2 or self._is_coded(idx)
+        ]
         lines = Lines.of_planes([planes[number] for number in numbers])
         if not numbers:
             return found
@@ -188,14 +213,61 @@ class ObliqueSearch:
                     lines, everything.take(mine), some, bar, len(numbers)
                 )
         cuts = yield from together(*searches.values())
+        for k, number in enumerate(numbers):
+            found[number] = ObliqueCut(bar, number, lines.one(k))
         for k, cut in zip(searches, cuts, strict=True):
-            if cut.line >= 0:
-                found[numbers[k]] = ObliqueCut(cut, numbers[k], lines.one(k))
+            found[numbers[k]] = ObliqueCut(cut, numbers[k], lines.one(k))
         return found
 
     def describe(self, number: int) -> str:
         """Say what a direction is."""
         return self._method.describe(number)
+
+    def _is_coded(self, idx: Int32Array) -> bool:
+        """Say whether a plane has one term, whose numbers are those of this node."""
+        coded = [] if self._known is None else self._known.numbers.columns.tolist()
+        return len(idx) == 1 and int(idx[0]) in coded
+
+    def _with_side(self, found: ObliqueCut) -> Search[ObliqueCut]:
+        """Return the cut, or a better one with all rows that miss something on one side."""
+        assert self._known is not None
+        aside = self._known.numbers.gone_aside(len(self._columns), found.normal)
+        if len(found.normal[0]) < 2 or aside is None:
+            return found
+        axis = Lines.of_planes([(np.zeros(1, np.int32), np.ones(1))])
+        reach, (there, counted) = yield [
+            LineRanges(found.line),
+            SeenAs(aside, (LineRanges(axis), NodeSums())),
+        ]
+        (low, high, size), gone = there[0], self._judge.n_rows - int(counted[-2])
+        tolerance = found.line.tolerance(reach, self._columns) * self._with_axes
+        if not 0 < gone < self._judge.n_rows or not np.isfinite(tolerance[0]):
+            return found
+        both = Lines.of_planes([(np.array([k], np.int32), np.ones(1)) for k in (0, 1)])
+        ends = np.array(2 * [[low, high, size]])
+        everything = self._judge.whole(both, ends, np.repeat(tolerance, 2))
+        bar = LineCut(score=found.cut.score)
+        view = replace(aside, ends=(float(low), float(high)))
+        cut = yield from seen_as(view, self._judge.best(both, everything, bar))
+        if cut.line < 0:
+            return found
+        return ObliqueCut(cut, found.number, found.line, (GO_RIGHT, GO_LEFT)[cut.line])
+
+    def terms(self, found: ObliqueCut) -> Search[Terms]:
+        """Return what the coefficients of a cut multiply."""
+        if self._known is None:
+            return Terms.plain(*found.normal)
+        idx, coef = found.normal
+        if len(idx) > 1 and self._with_axes:
+            width = self._finder.spreads()[idx]
+        elif len(idx) > 1:
+            low, high = self._columns.T[:2]
+            grid = FixedPoint.of_ranges(low, high, int(self._judge.counts.sum()))
+            (sums,) = yield [SeenAs(SomeColumns(slice(len(low))), (ScatterSums(grid),))]
+            width = spread_of_sums(sums[0])[idx]
+        else:
+            width = np.array([(yield from spread_of(self._known, int(idx[0])))])
+        return self._known.numbers.terms(idx, coef, width)
 
     def first(self) -> Search[ObliqueCut | None]:
         """Find the first cut without gain."""
@@ -279,8 +351,16 @@ class ObliqueSearch:
             bins = None if bins is None else (bins[0][other], bins[1][other])
         every = starts[:1]
         if axis.line >= 0:
-            column = np.array([axis.line], np.int32), np.ones(1)
-            starts.append(ObliqueCut(axis, axis.line, Lines.of_planes([column])))
+            column = Lines.of_planes([(np.array([axis.line], np.int32), np.ones(1))])
+            start = ObliqueCut(axis, axis.line, column)
+            if (
+                self._known is not None
+                and self._known.is_aside(axis.line)
+                and (len(starts) < STARTS or start.order < starts[-1].order)
+            ):  # of such a column, the best cut with stand-ins is the start
+                cut = yield from self._along(column, LineCut())
+                start = start._replace(cut=cut)
+            starts += [start] if start.cut.line >= 0 else []
         starts = sorted(starts, key=lambda start: start.order)[:STARTS]
         groups: list[UInt8Array] = []
         climbs = []

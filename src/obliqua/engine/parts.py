@@ -157,10 +157,15 @@ class RowsInMemory:
             self._rows[ROOT] = np.arange(self.problem.n_rows, dtype=np.int32)
         for child in reversed(way):
             rows = self._rows.pop(above)
-            idx, coef, threshold = self._splits[above]
-            plane = Lines.of_planes([(idx, coef)])
-            looking = PartRows(self.problem.Z, rows, self.problem.target_rows, plane)
-            self._rows[2 * above], self._rows[2 * above + 1] = looking.divided(threshold)
+            split = self._splits[above]
+            if split.coding is None:
+                plane = Lines.of_planes([(split.idx, split.coef)])
+                looking = PartRows(self.problem.Z, rows, self.problem.target_rows, plane)
+                sides = looking.divided(split.threshold)
+            else:
+                right = split.coded_right(self.problem, rows)
+                sides = rows[~right], rows[right]
+            self._rows[2 * above], self._rows[2 * above + 1] = sides
             above = child
         return self._rows[above]
 

@@ -37,6 +37,7 @@ __all__ = [
     "Search",
     "Zoom",
     "answered",
+    "asked",
     "first_look",
     "reach_of",
     "together",
@@ -213,6 +214,31 @@ class NodeJudge:
         """Return what `first_look` does, for the rows of this node."""
         return first_look(lines, low, high, self.n_rows, self._zoom, self._most_bins)
 
+    def between(self, line: int, left: Int64Array, best: LineCut) -> LineCut:
+        """Return a cut of which all is known that it takes to score it, if it is the best.
+
+        Parameters
+        ----------
+        line : int
+            The line.
+        left : ndarray of int64
+            The sums of its left side, and rows (last).
+        best : LineCut
+            The best cut so far.
+
+        Returns
+        -------
+        LineCut
+            The better one.
+        """
+        whole = np.append(self.counts, self.n_rows)
+        bins = np.ascontiguousarray(np.stack([left, whole - left])[None])
+        ends = np.array([[[0.0, 0.0], [1.0, 1.0]]])
+        before = np.zeros((1, len(whole)), dtype=np.int64)
+        place = np.array([line], dtype=np.int64)
+        cut, _, _ = self._judge.choose(bins, ends, place, before, np.zeros(1), best)
+        return LineCut(*cut)
+
     def first(self, lines: Lines, everything: Intervals) -> Search[LineCut]:
         """Find the first cut without gain, if none has any.
 
@@ -333,6 +359,12 @@ def _step(search: Search[T], answers: list[Any] | None) -> tuple[list[RowQuestio
         return None, end.value
 
 
+def asked(question: RowQuestion) -> Search[Any]:
+    """Ask one question."""
+    (answer,) = yield [question]
+    return answer
+
+
 def together(*searches: Search[Any]) -> Search[list[Any]]:
     """Let several searches about one node go on together; returns what each has found."""
     steps = [_step(search, None) for search in searches]
@@ -352,10 +384,10 @@ def answered(source: RowSource, searches: Mapping[int, Search[T]], splits: Split
     while answers:
         questions: dict[int, Sequence[RowQuestion]] = {}
         for node, known in answers.items():
-            asked, result = _step(searches[node], known)
-            if asked is None:
+            more, result = _step(searches[node], known)
+            if more is None:
                 found[node] = result
             else:
-                questions[node] = asked
+                questions[node] = more
         answers = dict(source.ask(questions, splits)) if questions else {}
     return found

@@ -23,6 +23,7 @@ from obliqua.data.sparse_rows import hashes_of
 from obliqua.data.target import Numbers
 from obliqua.engine.axis_cuts import plain_columns
 from obliqua.engine.candidates import OpenNode, ProposerAsked, RowWindows
+from obliqua.engine.coding import Terms
 from obliqua.engine.compiled import CompiledMethod, CompiledSide
 from obliqua.engine.lines import Lines
 from obliqua.engine.oblique import ObliqueCut
@@ -254,6 +255,11 @@ class SampledSearch:
         if cut.line < 0:
             return None
         return ObliqueCut(cut, cut.line, self._lines.one(cut.line))
+
+    def terms(self, found: ObliqueCut) -> Search[Terms]:
+        """Return what the coefficients of a cut multiply: plain numbers."""
+        yield from ()
+        return Terms.plain(*found.normal)
 
     def describe(self, number: int) -> str:
         """Say what a direction is."""

@@ -197,8 +197,6 @@ def grow_by_samples(
     if needs is None:
         return None
     what = None if needs.may_sample else needs.what.rstrip(",")
-    if problem.coded.any():
-        what = "columns of levels or with missing values"
     if what is not None:
         raise ValueError(
             "sample_rows, by which directions are looked for in samples, does not go with "
@@ -235,14 +233,6 @@ def _check_in_passes(estimator: Any, outline: Problem) -> None:
             f"{what} needs all rows in one memory, and the table is larger than memory_limit "
             "allows. Give a larger memory_limit or fewer rows, or take a method that reads rows "
             "in passes, such as HHCartClassifier or ObliqueTreeRegressor."
-        )
-    if outline.coded.any():
-        columns = [outline.encoding.names[place] for place in np.flatnonzero(outline.coded)]
-        raise NeedsAllRows(
-            "A table that is read in passes must hold numbers without gaps; text or missing "
-            f"values are in {', '.join(map(repr, columns[:5]))}"
-            f"{' and others' if len(columns) > 5 else ''}. Give a memory_limit of at least eight "
-            "times the table, write these columns as numbers, or leave them out."
         )
     proposals = proposals_of(estimator._drawing(estimator._proposer(), outline))
     try:

@@ -10,12 +10,13 @@ import numpy as np
 
 from obliqua._typing import Int32Array, Int64Array
 from obliqua.data.number_targets import with_loss
-from obliqua.data.problem import Problem, means_to_fill_in
+from obliqua.data.problem import Problem, only_numeric
 from obliqua.data.row_source import RowSource
 from obliqua.data.target import Numbers
-from obliqua.engine.grow_from import ROOT
+from obliqua.engine.grow_from import ROOT, means_from
+from obliqua.engine.lines import axis_lines
 from obliqua.engine.parts import RowsInParts
-from obliqua.engine.questions import NodeRows, NodeSums
+from obliqua.engine.questions import LineRanges, NodeRows, NodeSums
 from obliqua.prune import Pruner, cost_complexity_path, get_pruner
 from obliqua.prune.cost_complexity import best_step_by_counts, best_step_by_rows
 from obliqua.prune.pessimistic import prune_pessimistic
@@ -102,9 +103,7 @@ class SurveyedTable(NamedTuple):
 
     def problem(self) -> Problem:
         """Put all rows into memory."""
-        (problem,) = self.source.ask({ROOT: [NodeRows()]}, {})[ROOT]
-        if self.recipe.fill == "training" and problem.has_missing.any():
-            problem = replace(problem, fills=means_to_fill_in(problem))
+        problem: Problem = self.source.ask({ROOT: [NodeRows()]}, {})[ROOT][0]
         return problem
 
 
@@ -122,6 +121,11 @@ def survey_table(
     parts = [TablePart(k, piece, plan.batch_rows) for k, piece in enumerate(table.pieces)]
     recipe = survey(table, parts, learning, run)
     recipe = replace(recipe, outline=shaped(recipe.outline, recipe.classes))
+    if recipe.fill == "training" and recipe.has_missing.any():
+        source = RowsInParts([PartRowsElsewhere(part, recipe) for part in parts], run)
+        (reach,) = source.ask({ROOT: [LineRanges(axis_lines(table.n_features))]}, {})[ROOT]
+        fills = only_numeric(means_from(source, reach), recipe.encoding)
+        recipe = replace(recipe, outline=replace(recipe.outline, fills=fills))
     outline = recipe.outline
     plan = replace(plan, n_sums=len(outline.counts), itemsize=outline.Z.dtype.itemsize)
     left = plan.kept

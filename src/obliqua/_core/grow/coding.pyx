@@ -219,19 +219,48 @@ cdef void order_levels(LevelCoding* coding, i64 n_here, int n_classes) noexcept 
         gap //= 3
 
 
+cdef void numbers_of_tally(LevelCoding* coding, i64 n_here, int C, double* number) noexcept nogil:
+    """Numbers for the levels in `here`, from `tally` and `share`, the weights of the classes."""
+    cdef i64 i, level, total = 0
+    cdef int c
+    cdef double r, x, mean = 0.0, factor = 1.0
+    if n_here < 2 or C < 2:
+        return
+    for c in range(C):
+        total += coding.share[c]
+    order_levels(coding, n_here, C)
+    if C == 2:
+        two_class_factors(coding, n_here, total)
+    else:
+        class_factors(coding, C, n_here, total)
+    for i in range(n_here):
+        level = coding.here[i]
+        r = 0.0
+        x = 0.0
+        for c in range(C):
+            r += <double> coding.tally[level * C + c]
+        for c in range(C):
+            x += (<double> coding.tally[level * C + c]) / r * coding.values[c]
+        number[level] = x
+        mean += x
+    mean /= <double> n_here
+    if coding.unit > 0.0:
+        factor = 1.0 / sqrt((<double> total) * coding.unit)
+    for i in range(n_here):
+        level = coding.here[i]
+        number[level] = round_significant((number[level] - mean) * factor)
+
+
 cdef void number_levels(LevelCoding* coding, i64 which, Gathered* gathered) noexcept nogil:
     """Numbers for the levels of one column; the others get 0."""
     cdef i64 i, level, n_here = 0, n = gathered.n
     cdef i64 missing = coding.n_levels[which]
     cdef bint few = n * 32 <= missing
-    cdef i64 weight, total = 0
-    cdef int c, C = gathered.n_present
-    cdef double r, x, mean = 0.0, factor = 1.0
+    cdef i64 weight
+    cdef int C = gathered.n_present
     cdef double* column = gathered.columns + coding.column[which] * n
     cdef double* number = coding.number + coding.begin[which]
-    for c in range(C):
-        coding.share[c] = gathered.counts[c]
-        total += gathered.counts[c]
+    memcpy(coding.share, gathered.counts, C * sizeof(i64))
     # In small nodes the rows say which levels there are; in large ones all levels are looked at.
     for i in range(n):
         level = missing if isnan(column[i]) else <i64> column[i]
@@ -241,50 +270,91 @@ cdef void number_levels(LevelCoding* coding, i64 which, Gathered* gathered) noex
             n_here += 1
         coding.tally[level * C + gathered.classes[i]] += weight
     if not few:
-        for level in range(missing + 1):
-            if not is_zero(coding.tally + level * C, C):
-                coding.here[n_here] = <i32> level
-                n_here += 1
+        n_here = find_levels(coding, missing + 1, C)
     memset(number, 0, (missing + 1) * sizeof(double))
-    if n_here > 1 and C > 1:
-        order_levels(coding, n_here, C)
-        if C == 2:
-            two_class_factors(coding, n_here, total)
-        else:
-            class_factors(coding, C, n_here, total)
-        for i in range(n_here):
-            level = coding.here[i]
-            r = 0.0
-            x = 0.0
-            for c in range(C):
-                r += <double> coding.tally[level * C + c]
-            for c in range(C):
-                x += (<double> coding.tally[level * C + c]) / r * coding.values[c]
-            number[level] = x
-            mean += x
-        mean /= <double> n_here
-        if coding.unit > 0.0:
-            factor = 1.0 / sqrt((<double> total) * coding.unit)
-        for i in range(n_here):
-            level = coding.here[i]
-            number[level] = round_significant((number[level] - mean) * factor)
+    numbers_of_tally(coding, n_here, C, number)
     for i in range(n_here):
         memset(coding.tally + (<i64> coding.here[i]) * C, 0, C * sizeof(i64))
     for i in range(n):
         column[i] = number[missing if isnan(column[i]) else <i64> column[i]]
 
 
-cdef void fill_missing(LevelCoding* coding, i64 which, Gathered* gathered) noexcept nogil:
-    """The mean of the values that are there, in the place of the others.
+cdef i64 find_levels(LevelCoding* coding, i64 n_levels, int n_classes) noexcept nogil:
+    """Lists the levels that are there in `here`; returns how many there are."""
+    cdef i64 level, n_here = 0
+    for level in range(n_levels):
+        if not is_zero(coding.tally + level * n_classes, n_classes):
+            coding.here[n_here] = <i32> level
+            n_here += 1
+    return n_here
+
+
+def level_numbers(const i64[:, ::1] sums, double unit):
+    """The numbers of levels, the last of which is what is missing, from their sums by class.
+
+    Classes are those that are there. `unit` as for `code_columns`.
+    """
+    cdef LevelCoding coding
+    cdef i32 column = 0, n_levels = <i32> sums.shape[0] - 1
+    cdef double usual = 0.0
+    cdef i64 level
+    cdef int c, C = <int> sums.shape[1]
+    numbers = np.zeros(sums.shape[0])
+    cdef double[::1] numbers_ = numbers
+    if not coding_init(&coding, 1, &column, &n_levels, &usual, True, C):
+        raise MemoryError("no room to number levels")
+    coding.unit = unit
+    with nogil:
+        memcpy(coding.tally, &sums[0, 0], sums.shape[0] * C * sizeof(i64))
+        memset(coding.share, 0, C * sizeof(i64))
+        for level in range(sums.shape[0]):
+            for c in range(C):
+                coding.share[c] += sums[level, c]
+        numbers_of_tally(&coding, find_levels(&coding, sums.shape[0], C), C, &numbers_[0])
+        coding_free(&coding)
+    return numbers
+
+
+cdef double middle_of(double low, double high, int* exponent) noexcept nogil:
+    """The middle of a range, and the power of two about it that no value goes beyond."""
+    cdef double middle = low / 2 + high / 2
+    frexp(max(high - middle, middle - low), exponent)
+    exponent[0] = max(exponent[0], -900)
+    return middle
+
+
+cdef void sum_about(const double* values, const i64* weights, i64 n, double low, double high,
+                    DoublePair* total, double* weight) noexcept nogil:
+    """The sum of what is there about the middle of its range, and its weight.
 
     Sums are so wide that neither the order of the rows shows nor whether one of weight 2 was
     written twice.
     """
-    cdef i64 i, n = gathered.n, n_there = 0
-    cdef double* column = gathered.columns + coding.column[which] * n
-    cdef double low = INFINITY, high = -INFINITY, middle, w, weight = 0.0, value
-    cdef DoublePair total
     cdef int exponent = 0
+    cdef double w, middle = middle_of(low, high, &exponent)
+    cdef i64 i
+    for i in range(n):
+        if not isnan(values[i]):
+            w = 1.0 if weights == NULL else <double> weights[i]
+            weight[0] += w
+            add_pair(total, product(w, ldexp(values[i] - middle, -exponent)))
+
+
+cdef double mean_about(double low, double high, double total, double weight) noexcept nogil:
+    """The mean, from a sum about the middle of the range."""
+    cdef int exponent = 0
+    cdef double middle = middle_of(low, high, &exponent)
+    if low == high:
+        return low + 0.0                         # of 0 and -0, whichever came first
+    return middle + ldexp(total / weight, exponent)
+
+
+cdef void fill_missing(LevelCoding* coding, i64 which, Gathered* gathered) noexcept nogil:
+    """The mean of the values that are there, in the place of the others."""
+    cdef i64 i, n = gathered.n
+    cdef double* column = gathered.columns + coding.column[which] * n
+    cdef double low = INFINITY, high = -INFINITY, weight = 0.0, value
+    cdef DoublePair total
     total.high, total.low = 0.0, 0.0
     value = coding.usual[which]
     if coding.by_node:
@@ -292,23 +362,31 @@ cdef void fill_missing(LevelCoding* coding, i64 which, Gathered* gathered) noexc
             if not isnan(column[i]):
                 low = min(low, column[i])
                 high = max(high, column[i])
-                n_there += 1
-        if n_there:
-            middle = low / 2 + high / 2
-            frexp(max(high - middle, middle - low), &exponent)
-            exponent = max(exponent, -900)
-            for i in range(n):
-                if not isnan(column[i]):
-                    w = <double> gathered.weights[i] if gathered.weighted else 1.0
-                    weight += w
-                    add_pair(&total, product(w, ldexp(column[i] - middle, -exponent)))
-            value = middle + ldexp(total.high / weight, exponent)
-            if low == high:
-                value = low + 0.0                # of 0 and -0, whichever came first
+        if low <= high:
+            sum_about(column, gathered.weights if gathered.weighted else NULL, n, low, high,
+                      &total, &weight)
+            value = mean_about(low, high, total.high, weight)
     coding.number[coding.begin[which]] = value
     for i in range(n):
         if isnan(column[i]):
             column[i] = value
+
+
+def present_sum(const double[::1] values, weights, double low, double high):
+    """What is there: its weight, and its sum about the middle of a range, a pair of numbers."""
+    cdef const i64[::1] w = weights
+    cdef double weight = 0.0
+    cdef DoublePair total
+    total.high, total.low = 0.0, 0.0
+    if values.shape[0]:
+        sum_about(&values[0], NULL if weights is None else &w[0], values.shape[0], low, high,
+                  &total, &weight)
+    return np.array([weight, total.high, total.low])
+
+
+def mean_of_present(double low, double high, double weight, double total):
+    """The mean, from what `present_sum` has found in all rows."""
+    return mean_about(low, high, total, weight)
 
 
 cdef void coding_apply(LevelCoding* coding, Gathered* gathered) noexcept nogil:
@@ -350,29 +428,63 @@ cdef void coding_measure(const LevelCoding* coding, Gathered* gathered) noexcept
                  &gathered.high[at])
 
 
-cdef double column_spread(const Gathered* gathered, i64 k) noexcept nogil:
-    """The standard deviation of one column, to 24 bits.
-
-    Values are scaled to at most 1 about the middle of the range.
-    """
-    cdef const double* column = gathered.columns + k * gathered.n
-    cdef double middle = gathered.low[k] / 2 + gathered.high[k] / 2
-    cdef double reach = max(gathered.high[k] - middle, middle - gathered.low[k])
-    cdef double value, w = 1.0, weight = 0.0
-    cdef DoublePair first, second
+cdef void square_about(const double* values, const i64* weights, i64 n, double low, double high,
+                       DoublePair* first, DoublePair* second, double* weight) noexcept nogil:
+    """Sums of values and of squares, scaled to at most 1 about the middle of the range."""
+    cdef double middle = low / 2 + high / 2
+    cdef double reach = max(high - middle, middle - low)
+    cdef double value, w = 1.0
     cdef i64 i
-    if not reach > 0.0:
-        return 0.0
-    first.high, first.low, second.high, second.low = 0.0, 0.0, 0.0, 0.0
-    for i in range(gathered.n):
-        if gathered.weighted:
-            w = <double> gathered.weights[i]
-        value = (column[i] - middle) / reach
-        weight += w
-        add_pair(&first, product(w, value))
-        add_pair(&second, times(product(value, value), w))
+    for i in range(n):
+        if weights != NULL:
+            w = <double> weights[i]
+        value = (values[i] - middle) / reach
+        weight[0] += w
+        add_pair(first, product(w, value))
+        add_pair(second, times(product(value, value), w))
+
+
+cdef double spread_about(double low, double high, DoublePair first, DoublePair second,
+                         double weight) noexcept nogil:
+    """The standard deviation, to 24 bits, from such sums."""
+    cdef double middle = low / 2 + high / 2
+    cdef double reach = max(high - middle, middle - low)
     second = difference(second, divided(square(first), weight))
     return round_significant(reach * sqrt(max(second.high, 0.0) / weight))
+
+
+cdef double column_spread(const Gathered* gathered, i64 k) noexcept nogil:
+    """The standard deviation of one column, to 24 bits."""
+    cdef double low = gathered.low[k], high = gathered.high[k], weight = 0.0
+    cdef DoublePair first, second
+    if not low < high:
+        return 0.0
+    first.high, first.low, second.high, second.low = 0.0, 0.0, 0.0, 0.0
+    square_about(gathered.columns + k * gathered.n,
+                 gathered.weights if gathered.weighted else NULL, gathered.n, low, high, &first,
+                 &second, &weight)
+    return spread_about(low, high, first, second, weight)
+
+
+def square_sums(const double[::1] values, weights, double low, double high):
+    """The weight of values, and sums of them and of squares in a range: two pairs of numbers."""
+    cdef const i64[::1] w = weights
+    cdef double weight = 0.0
+    cdef DoublePair first, second
+    first.high, first.low, second.high, second.low = 0.0, 0.0, 0.0, 0.0
+    if values.shape[0] and low < high:
+        square_about(&values[0], NULL if weights is None else &w[0], values.shape[0], low, high,
+                     &first, &second, &weight)
+    return np.array([weight, first.high, first.low, second.high, second.low])
+
+
+def spread_of_squares(const double[::1] sums, double low, double high):
+    """The standard deviation, to 24 bits, from what `square_sums` has found in all rows."""
+    cdef DoublePair first, second
+    if not low < high:
+        return 0.0
+    first.high, first.low, second.high, second.low = sums[1], sums[2], sums[3], sums[4]
+    return spread_about(low, high, first, second, sums[0])
 
 
 def code_columns(double[:, ::1] values, const i32[::1] classes, weights,

@@ -3,6 +3,7 @@ from obliqua._core.grow.finder import Finder
 from obliqua._typing import FloatArray, Int32Array, Int64Array
 
 def level_means(level: Int64Array, n_levels: int, rows: TargetRows) -> FloatArray: ...
+def means_of_levels(sums: Int64Array, target: TargetRows) -> FloatArray: ...
 
 class MeanFinder(Finder):
     def __init__(

@@ -7,7 +7,7 @@ which the means of the levels differ most. Missing is one more level.
 
 from libc.math cimport INFINITY, isnan
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -124,6 +124,20 @@ def level_means(const i64[::1] level, i64 n_levels, TargetRows rows):
         for i in range(level.shape[0]):
             add_row(&rows.target, i, room.sums + level[i] * n_sums)
         means_on_a_line(&room, &rows.target, n_levels, &numbers_[0])
+        room_free(&room)
+    return numbers
+
+
+def means_of_levels(const i64[:, ::1] sums, TargetRows target):
+    """The numbers of levels from their sums: an array. Of `target` only its kind counts."""
+    cdef MeanRoom room
+    numbers = np.empty(sums.shape[0])
+    cdef double[::1] numbers_ = numbers
+    if not room_init(&room, sums.shape[0], &target.target):
+        raise MemoryError("no room to number levels")
+    with nogil:
+        memcpy(room.sums, &sums[0, 0], sums.shape[0] * sums.shape[1] * sizeof(i64))
+        means_on_a_line(&room, &target.target, sums.shape[0], &numbers_[0])
         room_free(&room)
     return numbers
 

@@ -765,6 +765,12 @@ cdef class PlanningFinder(Finder):
         self.choose_direction(direction)
         return self.plane()
 
+    def spreads(self):
+        """The standard deviations of the features at a node of which sums are known."""
+        with nogil:
+            self.measure_spread()
+        return np.array(<double[:self.n_features]> self.spread)
+
     # -- asking a criterion in Python --------------------------------------------------------
 
     def set_measure(self, measure):
