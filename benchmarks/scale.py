@@ -112,7 +112,7 @@ class Case:
         )
 
 
-LIMITED = Case(2e6, 25, 2, True, "cart", 2, 1, "100MB", ("memory", "files"))
+LIMITED = Case(2e6, 25, 4, True, "cart", 2, 1, "100MB", ("memory", "files"))
 CASES = {
     "1e6": Case(),
     "1e7": Case(rows=1e7, files=8),
@@ -279,11 +279,11 @@ def fitted(way: str, folder: str, case: Case) -> dict[str, Any]:
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        return fit(lambda: list(client.run(of_worker).values()))
+        return fit(lambda: client.run(of_worker))
 
 
 def _measured(
-    estimator: Any, way: str, folder: str, passes: Passes, workers: Callable[[], list[Any]]
+    estimator: Any, way: str, folder: str, passes: Passes, workers: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
     before, memory = workers(), high_water()
     given = opened(way, folder)
@@ -292,7 +292,9 @@ def _measured(
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     peak, after = high_water() - memory, workers()
     if after:
-        pairs = list(zip(before, after, strict=True))
+        if set(before) != set(after):
+            raise SystemExit("a worker was lost during the fit, and its figures with it")
+        pairs = [(before[name], after[name]) for name in before]
         cpu += sum(b[0] - a[0] for a, b in pairs)
         peak = max(b[1] - a[1] for a, b in pairs)
     several = hasattr(estimator, "oob_score_")

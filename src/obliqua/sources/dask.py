@@ -272,7 +272,7 @@ def _series_of_block(block: Any, estimator: Any, method: str) -> Any:
 # --- passes --------------------------------------------------------------------------------------
 
 
-class Packed:
+class Parcel:
     """Something that travels as bytes, which nobody on the way unpacks, and is packed once."""
 
     def __init__(self, value: Any = None, packed: bytes | None = None) -> None:
@@ -314,7 +314,7 @@ class TaskLoad(NamedTuple):
 SMALLER = "Give smaller partitions (rechunk, repartition), or workers with more memory."
 
 
-def _answers(sent: Packed, load: Packed, *values: Any) -> Any:
+def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
     """Do one pass over some partitions, one after another, and join what they answer."""
     one_pass, here = sent.value, load.value
     given = dict(zip(here.outside, values, strict=True))
@@ -335,7 +335,7 @@ def _answers(sent: Packed, load: Packed, *values: Any) -> Any:
     return joined[0]
 
 
-def _join(sent: Packed, *answers: Any) -> Any:
+def _join(sent: Parcel, *answers: Any) -> Any:
     return sent.value.joined(answers)
 
 
@@ -359,7 +359,7 @@ class DaskTasks:
         threaded = require("dask.threaded", "dask", PURPOSE)
         self._get = base.get_scheduler() or threaded.get
         self._parts: Sequence[Any] | None = None
-        self._loads: list[tuple[Packed, TaskLoad]] = []
+        self._loads: list[tuple[Parcel, TaskLoad]] = []
 
     def __call__(self, one_pass: PartPass, parts: Sequence[Any]) -> list[Any]:
         """Return what a pass gives for all partitions, joined.
@@ -387,7 +387,7 @@ class DaskTasks:
 
     # --- which task takes which partitions ---
 
-    def _planned(self, parts: Sequence[Any]) -> list[tuple[Packed, TaskLoad]]:
+    def _planned(self, parts: Sequence[Any]) -> list[tuple[Parcel, TaskLoad]]:
         """Share partitions out among tasks."""
         wanted = [(part.piece.X, part.piece.y, part.piece.w) for part in parts]
         behind = [self._behind(keys) for keys in wanted]
@@ -413,7 +413,7 @@ class DaskTasks:
             load.outside.extend(key for key in shared if key not in load.outside)
             load.graph.update((key, self._graph[key]) for key in all_keys if users[key] == 1)
             room -= 1
-        return [(Packed(load), load) for load in loads]
+        return [(Parcel(load), load) for load in loads]
 
     def _behind(self, keys: Sequence[Any]) -> dict[Any, None]:
         """Return all keys that some depend on, themselves included."""
@@ -452,7 +452,7 @@ class DaskTasks:
         """Return the graph of a pass, and the key of its answer."""
         spec, token = self._spec, uuid.uuid4().hex
         sent = f"obliqua-pass-{token}"
-        tasks: dict[Any, Any] = {sent: spec.DataNode(sent, Packed(one_pass))}
+        tasks: dict[Any, Any] = {sent: spec.DataNode(sent, Parcel(one_pass))}
         waiting: list[Any] = []
         for number, (packed, load) in enumerate(self._loads):
             key = (f"obliqua-answer-{token}", number)
