@@ -619,12 +619,12 @@ class _SourceGrowth:
                 node.depth,
             )
             return
-        levels = bins = None
+        levels: Any = None
+        bins = None
         if self.coded is None or self._is_deep(node):
             sums, columns, bins = yield from self._look_at_axes(node)
         else:
-            first = [NodeSums(), LineRanges(self.axes), self.coded.sums]
-            sums, columns, levels = yield first
+            sums, columns, levels = yield [NodeSums(), LineRanges(self.axes), self.coded.sums]
         judge = NodeJudge(
             self.outline, sums, self.criterion, self.rules, self.zoom, self.most_bins
         )

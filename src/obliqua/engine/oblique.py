@@ -111,7 +111,6 @@ class ObliqueSearch:
         if self._known is not None:  # other columns stand behind those of the features
             planning = seen_as(SomeColumns(slice(len(low))), planning)
         n_tasks, self._sums = yield from planning
-        )
         several = []
         for first, mirror, vector in map(self._finder.task, range(n_tasks)):
             some = np.flatnonzero(vector).tolist() if mirror else [0]
@@ -196,9 +195,7 @@ class ObliqueSearch:
         found: dict[int, ObliqueCut | None] = dict.fromkeys(numbers)
         planes = {number: self._finder.normal_of(number) for number in numbers}
         numbers = [
-            number
-            for number, (idx, _) in planes.items()
-            if len(idx) >= 2 or self._is_coded(idx)
+            number for number, (idx, _) in planes.items() if len(idx) >= 2 or self._is_coded(idx)
         ]
         lines = Lines.of_planes([planes[number] for number in numbers])
         if not numbers:
@@ -312,14 +309,14 @@ class ObliqueSearch:
     def _worth_most(self, bar: LineCut) -> Search[ObliqueCut | None]:
         """Find the cut that is worth most, where each line has a price of its own."""
         assert self._everything is not None
-        every = self._everything
+        every, bins = self._everything, self._bins
         n_coef = (self._lines.end - self._lines.begin)[every.line].tolist()
         cuts = yield from together(
             *(
                 self._best_after_look(
                     self._lines,
                     every.take(slice(k, k + 1)),
-                    None if self._bins is None else tuple(one[k : k + 1] for one in self._bins),
+                    None if bins is None else (bins[0][k : k + 1], bins[1][k : k + 1]),
                     LineCut(score=self._finder.least_score(bar.score, n)),
                     len(n_coef),
                 )

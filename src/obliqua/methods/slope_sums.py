@@ -131,7 +131,7 @@ class BendSums(_Added):
 def planned_slopes(
     finder: Any, judge: NodeJudge, ranges: tuple[FloatArray, FloatArray], grid: FixedPoint
 ) -> Search[tuple[int, ClassSums]]:
-    """Ask for what slopes need, and let a finder plan; returns how many tasks, and sums of all rows."""
+    """Ask for what slopes need, and let a finder plan; returns tasks, and sums of all rows."""
     n_outputs = len(judge.counts) - 3
     widest = 0
     if n_outputs > 1:
@@ -141,14 +141,16 @@ def planned_slopes(
     fitted = [*range(min(n_outputs, MOST_FITS))]
     fitted += [widest] if n_outputs > 1 else []
     (sums,) = yield [SliceSums(grid, widest, quantiles, tuple(fitted))]
-    weight, scattered, products = sums[0], tuple(sums[1:5]), sums[5:]
-    finder.load_sums(weight, ranges, scattered)
+    weight, *scattered = sums[:5]
+    products = sums[5:]
+    finder.load_sums(weight, ranges, tuple(scattered))
     outputs = [tuple(products[k : k + 3]) for k in range(0, len(products), 3)]
     plan = finder.load_outputs(judge.counts, outputs, widest)
     if plan is not None:
         (bend,) = yield [BendSums(grid, plan)]
         finder.load_bends(np.ascontiguousarray(bend))
-    return int(finder.n_planned), ClassSums(*scattered, grid)
+    weights, first, high, low = scattered
+    return int(finder.n_planned), ClassSums(weights, first, high, low, grid)
 
 
 def _widest(spreads: Int64Array) -> int:

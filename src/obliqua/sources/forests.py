@@ -34,7 +34,7 @@ from obliqua.forest.samples import Sampling
 from obliqua.sources.different_rows import DifferentRows, EqualLook, EqualRows, counts_of
 from obliqua.sources.division import Hashes, NeedsAllRows, RowKeys, RowsLook, shared_keys
 from obliqua.sources.growing import SurveyedTable
-from obliqua.sources.rows import BYTES_OF_READER, MemoryPlan
+from obliqua.sources.rows import MemoryPlan
 from obliqua.sources.survey import PartLook, TablePart, TableRecipe, asked, kept_rows
 from obliqua.tree.layout import pointers
 from obliqua.tree.packed import PackedTrees
@@ -600,8 +600,7 @@ class ForestElsewhere:
         of_tree = self._rows_of_tree(sampling.replace, sampling.size)
         if of_tree > most:
             fewer = max(int(most - 6 * math.sqrt(most) - 16), 1)
-            reading = plan.n_threads * plan.n_features * BYTES_OF_READER
-            needed = math.ceil((2 * of_tree * row + reading) / 2**20)
+            needed = math.ceil((2 * of_tree * row + plan.reading) / 2**20)
             raise NeedsAllRows(
                 f"Each tree of the forest draws about {of_tree:,} different rows of {n:,}, and "
                 f"memory_limit has room for {most:,}. Give max_samples={fewer} or less, which is "

@@ -53,7 +53,7 @@ class MemoryPlan:
     Parameters
     ----------
     limit : int
-        Bytes in all.
+        Bytes in all, without what readers hold.
     n_threads : int
         Threads that read.
     n_features : int
@@ -62,6 +62,8 @@ class MemoryPlan:
         Sums of a node.
     itemsize : int, default=8
         Bytes of a number.
+    reading : int, default=0
+        Bytes that readers hold.
     """
 
     limit: int
@@ -69,6 +71,7 @@ class MemoryPlan:
     n_features: int
     n_sums: int = 2
     itemsize: int = 8
+    reading: int = 0
 
     @property
     def row(self) -> int:
@@ -84,7 +87,9 @@ class MemoryPlan:
         reading = table.reading or table.n_features * BYTES_OF_PAGES
         if table.reading:
             n_threads = max(min(n_threads, limit // 2 // table.reading), 1)
-        return cls(max(limit - n_threads * reading, limit // 4), n_threads, table.n_features)
+        reading *= n_threads
+        left = max(limit - reading, limit // 4)
+        return cls(left, n_threads, table.n_features, reading=reading)
 
     @property
     def batch_rows(self) -> int:
