@@ -174,8 +174,8 @@ def test_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_needs_all_rows(run: Run) -> None:
     Path("t.csv").write_text(table())
     words = "fit", "t.csv", "-t", "y", "--memory", "500MB"
-    told = run(*words, "-m", "oc1", code=1).stderr
-    assert "oc1 needs all rows in memory" in told
+    told = run(*words, "-m", "c45", code=1).stderr
+    assert "c45 needs all rows in memory" in told
     assert "--memory" in told
     assert "hhcart-d" in told
     assert "--types" in run(*words, "--types", code=1).stderr

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from interrupts import ctrl_c_means
 from obliqua import CartClassifier, CartRegressor, HHCartClassifier
 from obliqua.engine.grow_from import AtOnce
 from obliqua.sources import rows as source_rows
@@ -113,7 +114,7 @@ class Killing:
 CLASSES = HHCartClassifier(variant="dominant", max_depth=3, pruning="holdout")
 NUMBERS = CartRegressor(max_depth=3, pruning=None)
 SURVEY = {"FirstLook", "WeightLook", "LevelLook"}
-GROWTH = {"NodeSums", "LineRanges", "LineHistogram", "LineValues", "NodeRows"}
+GROWTH = {"NodeSums", "LineRanges", "OpenHistogram", "LineValues", "NodeRows"}
 HELD_OUT = {"KeysOfBatches", "HashHistogram", "NextPieces", "DivideRows", "SumsOfLeaves"}
 SPREAD = {"LeafRanges", "LeafSums"}
 EVERY_KIND = {
@@ -161,7 +162,7 @@ def killed_in(
 def test_workers_that_are_killed(
     client: Any, frame: Any, files: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    kinds = {"FirstLook", "LineHistogram", "NodeRows"}
+    kinds = {"FirstLook", "OpenHistogram", "NodeRows"}
     model = CartClassifier(max_depth=3, pruning=None)
     killed_in(kinds, model, "y", frame, files, tmp_path, monkeypatch)
     assert {path.name for path in tmp_path.iterdir()} == kinds
@@ -281,7 +282,7 @@ def test_ctrl_c_cancels_what_waits(client: Any, frame: Any, tmp_path: Path) -> N
     watcher = threading.Thread(target=interrupt)
     watcher.start()
     model = CartClassifier()
-    with pytest.raises(KeyboardInterrupt):
+    with ctrl_c_means(signal.default_int_handler), pytest.raises(KeyboardInterrupt):
         model.fit(chunked, frame["y"])
     watcher.join()
     assert not hasattr(model, "tree_")
