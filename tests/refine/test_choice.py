@@ -175,6 +175,10 @@ def test_divisions(monkeypatch: pytest.MonkeyPatch) -> None:
     held = np.concatenate([test.Z for _, test in five])
     np.testing.assert_array_equal(np.sort(held[:, 0]), np.sort(problem.Z[:, 0]))
     monkeypatch.setattr("obliqua.refine.choice.ONE_DIVISION", 199)
+    rarest = int(problem.counts.min())
+    monkeypatch.setattr("obliqua.refine.choice.ONE_DIVISION_OF_CLASS", rarest + 1)
+    assert len(divisions(problem, 0)) == 5, "a class is rare"
+    monkeypatch.setattr("obliqua.refine.choice.ONE_DIVISION_OF_CLASS", rarest)
     ((train, test),) = divisions(problem, 0)
     assert (train.n_rows, test.n_rows) == (160, 40)
 

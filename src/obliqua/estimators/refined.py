@@ -1,14 +1,17 @@
 """Refined trees: the most accurate single tree for a given number of leaves."""
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import StrOptions, fit_context
 from obliqua._typing import FloatArray
 from obliqua.data.problem import Problem
 from obliqua.data.threads import thread_count
+from obliqua.errors import NothingLearntWarning
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._refining import (
@@ -136,6 +139,11 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
     HHCartClassifier : Greedy oblique trees; ``refine=True`` refines them as they are grown.
     CartClassifier : Splits along single features only.
 
+    Warns
+    -----
+    NothingLearntWarning
+        If the tree has one leaf, though there are several classes.
+
     Notes
     -----
     The parts are old: hierarchical mixtures of experts [1]_, fuzzy refinement of a grown tree
@@ -234,8 +242,22 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         self : object
             The fitted estimator.
         """
-        fit_refined(self, X, y, sample_weight)
+        problem, tree = fit_refined(self, X, y, sample_weight)
+        if tree.n_leaves == 1 and np.count_nonzero(problem.counts) > 1:
+            warnings.warn(self._nothing_learnt(problem), NothingLearntWarning, stacklevel=3)
         return self
+
+    def _nothing_learnt(self, problem: Problem) -> str:
+        """Say that the tree is one leaf, and what may help."""
+        share = float(problem.counts.max() / problem.counts.sum())
+        why = "No split was better on held-out rows"
+        if not len(self.cv_sizes_):
+            why = "No split saves a training error"
+        return (
+            f"The tree has one leaf: it says {self.classes_[problem.counts.argmax()]!s} of every "
+            f"row, the class of {100 * share:.4g} % of the rows by weight. {why}. If the features "
+            "tell more than that, try class_weight='balanced', or a number for max_leaf_nodes."
+        )
 
     def _note_choice(self, choice: "SizeChoice") -> None:
         self.chosen_ = "refined" if choice.refined else "greedy"

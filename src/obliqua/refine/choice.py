@@ -36,8 +36,9 @@ __all__ = [
 ]
 
 N_FOLDS = 5
-#: With more rows than this, one division into rows to learn from and rows to try on is enough.
-ONE_DIVISION = 20_000
+#: With more rows than this, one division into rows to learn from and rows to try on is enough, if
+#: each class has so many of them: a fifth of a rare class says little.
+ONE_DIVISION, ONE_DIVISION_OF_CLASS = 20_000, 100
 #: With at least so many rows, and so many for each weight of a hyperplane, refinement seldom
 #: loses, and then little.
 FEW_ROWS, FEW_PER_WEIGHT = 2_000, 100
@@ -156,7 +157,9 @@ def _most_leaves(problem: Problem) -> int:
 
 def divisions(problem: Problem, key: int) -> list[tuple[Problem, Problem]]:
     """Return rows to learn from and rows to try on, several times if there are not many."""
-    if _n_rows(problem) > ONE_DIVISION:
+    of_classes = np.bincount(problem.y, problem.row_weights, problem.n_classes)
+    rarest = float(of_classes[of_classes > 0].min())
+    if _n_rows(problem) > ONE_DIVISION and rarest >= ONE_DIVISION_OF_CLASS:
         whole, held = hold_out(problem, 1.0 / N_FOLDS, key)
         return [(whole.take(~held), whole.take(held))]
     whole, number = folds(problem, N_FOLDS, key)
