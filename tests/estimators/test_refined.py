@@ -42,6 +42,18 @@ def same(one: Any, other: Any) -> bool:
 # --- limits -------------------------------------------------------------------------------
 
 
+def test_a_limited_depth_is_used() -> None:
+    """Eight classes at the corners of a cube: three levels are enough if each halves them."""
+    rng = np.random.default_rng(0)
+    corner = rng.integers(8, size=600)
+    rows = 4.0 * (corner[:, None] >> np.arange(3) & 1) + rng.normal(size=(600, 3))
+    model = make(max_leaf_nodes=None, max_depth=3).fit(rows, corner)
+    assert model.get_depth() == 3
+    assert model.get_n_leaves() == 8
+    assert model.score(rows, corner) > 0.9
+    assert model.cv_sizes_.max() == 8
+
+
 @pytest.mark.parametrize("n_leaves", [2, 3, 7])
 def test_no_more_leaves_than_are_allowed(n_leaves: int) -> None:
     model = make(max_leaf_nodes=n_leaves, cycles=1).fit(X, Y)

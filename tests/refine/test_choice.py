@@ -40,7 +40,7 @@ def chosen(
     passes: float = 4.0,
 ) -> SizeChoice:
     recipe = Recipe(schedule=Schedule(passes=passes))
-    return choose(problem, grower, greedy, n_leaves, recipe, key, 1, watch or Watch())
+    return choose(problem, grower, greedy, n_leaves, None, recipe, key, 1, watch or Watch())
 
 
 def slanted(n_rows: int, seed: int = 0) -> Problem:

@@ -89,8 +89,9 @@ refined to make up for it. `None` sets no limit.""",
     max_depth=(
         "int or None",
         """\
-The largest depth. `None` sets no limit; refined trees are often deep and lopsided, because a leaf
-may hang wherever it is useful.""",
+The largest depth. With a limit, splits are grown that halve the classes rather than peel off one
+of them, so that more leaves have room. `None` sets no limit; refined trees are often deep and
+lopsided then, because a leaf may hang wherever it is useful.""",
     ),
     compare_greedy=(
         "'auto' or bool",
@@ -293,8 +294,11 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
                 limit = replace(self._rules(problem, None), max_depth=0)
                 return grow(problem, rules=limit)
             rules = self._rules(problem, n_leaves, depth)
+            # Gini's criterion is as fond of a split that peels off one class of many as of one
+            # that halves them, which makes more of a limited depth. Of two classes both are one.
+            criterion = "gini" if self.max_depth is None else "twoing"
             return grow(
-                problem, proposals, "gini", rules, n_threads=n_threads, key=key, depth=depth
+                problem, proposals, criterion, rules, n_threads=n_threads, key=key, depth=depth
             )
 
         return grown
@@ -331,6 +335,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             self._grower(key, n_threads),
             self._greedy(key, n_threads) if compared else None,
             None if most is None else min(int(most), max(problem.n_rows, 2)),
+            None if self.max_depth is None else int(self.max_depth),
             self._recipe(),
             key,
             n_threads,

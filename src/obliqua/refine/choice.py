@@ -92,6 +92,7 @@ def choose(
     grower: Grower,
     greedy: Greedy | None,
     n_leaves: int | None,
+    max_depth: int | None,
     recipe: Recipe,
     key: int,
     n_threads: int,
@@ -105,7 +106,7 @@ def choose(
     if not parts:  # a single row
         return SizeChoice(n_leaves or 1, True, nothing, np.empty(0), float("nan"))
     trials = _Trials(parts, grower, recipe, key, n_threads, watch)
-    sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem))
+    sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem, max_depth))
     tried: list[FloatArray] = []
     best, worse = 0, 0
     for number, size in enumerate(sizes):
@@ -150,9 +151,10 @@ def _is_better(refined: FloatArray, greedy: FloatArray, tiny: bool) -> bool:
     return float(won.sum()) > sqrt(float((won * won).sum()))
 
 
-def _most_leaves(problem: Problem) -> int:
+def _most_leaves(problem: Problem, max_depth: int | None) -> int:
     """Return the most leaves that are worth trying: a handful of rows for each."""
-    return int(min(max(_n_rows(problem) // 20, 2), 512))
+    most = int(min(max(_n_rows(problem) // 20, 2), 512))
+    return most if max_depth is None else min(most, 2 ** min(max_depth, 9))
 
 
 def divisions(problem: Problem, key: int) -> list[tuple[Problem, Problem]]:
