@@ -103,6 +103,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.forest_gram --quick
 	@$(RUN) -m benchmarks.tables --quick
 	@$(RUN) -m benchmarks.refined --quick
+	@$(RUN) -m benchmarks.small_trees --quick
 	@$(RUN) -m benchmarks.numbers --quick
 	@$(RUN) -m benchmarks.missing --quick
 	@$(RUN) -m benchmarks.regression --quick

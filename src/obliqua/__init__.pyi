@@ -14,6 +14,7 @@ from obliqua.errors import ModelFileError as ModelFileError
 from obliqua.errors import ModelFileIOError as ModelFileIOError
 from obliqua.errors import ModelFileMissing as ModelFileMissing
 from obliqua.errors import NodeViewClosed as NodeViewClosed
+from obliqua.errors import NothingLearntWarning as NothingLearntWarning
 from obliqua.errors import ObliquaError as ObliquaError
 from obliqua.errors import PartlyCompared as PartlyCompared
 from obliqua.errors import ProposerError as ProposerError

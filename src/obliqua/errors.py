@@ -18,6 +18,7 @@ __all__ = [
     "ModelFileIOError",
     "ModelFileMissing",
     "NodeViewClosed",
+    "NothingLearntWarning",
     "ObliquaError",
     "PartlyCompared",
     "ProposerError",
@@ -111,3 +112,7 @@ class CostWarning(UserWarning):
 
 class LeakWarning(UserWarning):
     """An estimate of accuracy is too high, because test rows had a say in what is tested."""
+
+
+class NothingLearntWarning(UserWarning):
+    """A tree has one leaf and gives the same answer for all rows, though they have several."""

@@ -111,11 +111,13 @@ def checks_of_defaults() -> pytest.MarkDecorator:
 
 
 @pytest.mark.filterwarnings("ignore::obliqua.LeakWarning")  # 2C-ETCT, with ten rows
+@pytest.mark.filterwarnings("ignore::obliqua.NothingLearntWarning")  # noise, with few rows
 @checks_of_defaults()
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore::obliqua.NothingLearntWarning")
 @pytest.mark.parametrize(
     "estimator",
     [*OTHERS, *(pytest.param(cls(), marks=pytest.mark.long) for cls in SMALL)],

@@ -26,6 +26,7 @@ def test_every_parameter_is_described_with_its_default(Estimator):
     ]
 
 
+@pytest.mark.filterwarnings("ignore::obliqua.NothingLearntWarning")
 @each_public_estimator
 def test_every_fitted_attribute_is_described(Estimator):
     model = Estimator().fit([[0.0], [1.0]], [0, 1])

@@ -18,6 +18,7 @@ from estimators.registry import assert_sound, blobs
 from obliqua import (
     CartClassifier,
     HHCartClassifier,
+    NothingLearntWarning,
     RefinedTreeClassifier,
     RefinedTreeRegressor,
 )
@@ -39,6 +40,18 @@ def same(one: Any, other: Any) -> bool:
 
 
 # --- limits -------------------------------------------------------------------------------
+
+
+def test_a_limited_depth_is_used() -> None:
+    """Eight classes at the corners of a cube: three levels are enough if each halves them."""
+    rng = np.random.default_rng(0)
+    corner = rng.integers(8, size=600)
+    rows = 4.0 * (corner[:, None] >> np.arange(3) & 1) + rng.normal(size=(600, 3))
+    model = make(max_leaf_nodes=None, max_depth=3).fit(rows, corner)
+    assert model.get_depth() == 3
+    assert model.get_n_leaves() == 8
+    assert model.score(rows, corner) > 0.9
+    assert model.cv_sizes_.max() == 8
 
 
 @pytest.mark.parametrize("n_leaves", [2, 3, 7])
@@ -259,8 +272,25 @@ def test_constant_columns() -> None:
     model = make().fit(wide, Y)
     assert_sound(model, wide, Y)
     assert model.score(wide, Y) > make(max_leaf_nodes=2).fit(X, Y).score(X, Y) + 0.1
-    nothing = make().fit(np.ones((30, 2)), np.arange(30) % 2)
+    with pytest.warns(NothingLearntWarning, match="No split saves a training error"):
+        nothing = make().fit(np.ones((30, 2)), np.arange(30) % 2)
     assert nothing.get_n_leaves() == 1
+
+
+def test_a_rare_class() -> None:
+    """One row in 1,249, the spec of an issue: it is found, by the default too."""
+    rows = np.random.default_rng(0).normal(size=(40_000, 6))
+    new = np.random.default_rng(1).normal(size=(40_000, 6))
+    y, y_new = (values[:, 0] + values[:, 1] > 4.35 for values in (rows, new))
+    found = RefinedTreeClassifier().fit(rows, y).predict(new)
+    assert (found & y_new).sum() > 0.85 * max(found.sum(), y_new.sum())
+
+
+def test_it_says_that_it_has_learnt_nothing() -> None:
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(200, 3)), rng.choice(["no", "yes"], 200, p=[0.9, 0.1])
+    with pytest.warns(NothingLearntWarning, match=r"says no of every row.* better on held-out"):
+        RefinedTreeClassifier().fit(rows, y)
 
 
 @pytest.mark.parametrize("compare", [False, True])
@@ -275,6 +305,7 @@ def test_one_class(compare: bool, max_leaf_nodes: int | None) -> None:
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("probabilities", ["frequencies", "smoothed", "calibrated"])
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5])
+@pytest.mark.filterwarnings("ignore::obliqua.NothingLearntWarning")
 def test_hardly_any_rows(compare: bool, probabilities: str, n_rows: int) -> None:
     """And fewer rows than leaves that are allowed."""
     for max_leaf_nodes in (None, 50):
@@ -318,9 +349,7 @@ def test_it_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     greedy = (
         r"Tried the greedy tree, pruned by cross-validation: \d\d\.\d % right on held-out rows;"
     )
-    assert re.match(
-        greedy + " the refined (trees are better|ones are not clearly better, so it)", said[1]
-    )
+    assert re.match(greedy + r" (the refined trees are|it is) kept\.", said[1])
     make(cycles=1, verbose=1).fit(X, Y)
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "Growing a tree of up to 10 leaves, to be refined and shrunk to 5."
@@ -411,6 +440,7 @@ def test_half_of_the_time_is_for_the_tree_itself() -> None:
 # --- what reviewers have found ------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::obliqua.NothingLearntWarning")
 def test_few_features_and_a_tree_of_one_leaf() -> None:
     """The first size that is tried has no split that could be narrowed."""
     X, y = load_iris(return_X_y=True)

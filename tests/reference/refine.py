@@ -232,6 +232,37 @@ def solved_line(numbers: Lines, weight: Floats, penalty: float) -> tuple[Floats,
     return line, float((weight[:, None] * (y - u @ line.T) ** 2).sum())
 
 
+def light_sides(
+    draft: Any, rows: Any, reached: Any, light: float, near: float, at_stake: float
+) -> tuple[list[int], list[float]]:
+    """Return how often the normal of each node is doubled, and the share by which it is pulled."""
+    full = full_rows(rows.arrays, rows.columns.width)
+    here: list[set[int]] = [set() for _ in draft.child]
+    for row in range(rows.n_rows):
+        at = 0
+        while at >= 0:
+            here[at].add(row)
+            at = int(draft.child[at, int(full[row] @ draft.normals[at] > 0)])
+    doublings, shares = [], []
+    for node, members in enumerate(here):
+        height = {row: float(full[row] @ draft.normals[node]) for row in members}
+        sides = [{row for row in members if (height[row] > 0) == right} for right in (False, True)]
+        few, many = sorted(sides, key=lambda side: rows.units[list(side)].sum())
+        least = rows.units[list(few)].sum()
+        count = 0
+        while (
+            0 < least < light * rows.units[list(members)].sum()
+            and count < 6
+            and rows.units[[row for row in many if abs(height[row]) < near / 2**count]].sum()
+            > least
+        ):
+            count += 1
+        doublings.append(count)
+        share = at_stake * least / rows.units.sum() if least else reached[node]
+        shares.append(min(reached[node], share) / 4**count)
+    return doublings, shares
+
+
 @dataclass
 class Adam:
     """Adam with moments that start at 0, which the first steps make up for."""

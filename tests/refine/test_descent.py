@@ -15,7 +15,21 @@ from obliqua.engine.grow import grow
 from obliqua.engine.proposals import Proposals
 from obliqua.engine.rules import Rules
 from obliqua.methods.discriminants import Discriminants
-from obliqua.refine.descent import Schedule, Watch, _heights, _Order, _scaled, refine
+from obliqua.refine.descent import (
+    AT_STAKE,
+    LIGHT_SIDE,
+    NEAR,
+    Schedule,
+    Watch,
+    _heed_light_sides,
+    _heights,
+    _Order,
+    _refined,
+    _scaled,
+    _times,
+    _weighted_by,
+    refine,
+)
 from obliqua.refine.draft import Draft, class_counts, draft_of, logits_of
 from obliqua.refine.rows import SoftRows, soft_rows
 from reference import refine as twin
@@ -191,6 +205,68 @@ def test_scaled_heights_have_a_deviation_of_one() -> None:
     assert _heights(scaled[0], rows).std() == pytest.approx(1.0, rel=1e-4)
     heights = twin.full_rows(rows.arrays, rows.columns.width) @ scaled[0].astype(float)
     np.testing.assert_allclose(_heights(scaled[0], rows), heights, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_gates_of_light_sides_against_the_twin(seed: int) -> None:
+    """Sharper, until no more rows of the other side stand near than the light side has."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(300, 2)), 1)
+    weight = rng.integers(1, 4, 300)
+    rows = soft_rows(encode(X, (X[:, 0] > 0).astype(int), 2, sample_weight=weight))
+    child = np.array([[1, 2], [-1, -2], [-3, -4]], dtype=np.int32)
+    normals = rng.normal(size=(3, rows.columns.width)).astype(np.float32)
+    normals[:, rows.columns.constant] += rng.choice([-2.5, 0.0, 2.5], 3)
+    normals, _, reached = _scaled(Draft(child, normals), rows)
+    before, after = Draft(child, normals), Draft(child, normals.copy())
+    at_stake = _heed_light_sides(after, rows, reached)
+    doubled = np.log2(after.normals[:, 0] / before.normals[:, 0])
+    expected, share = twin.light_sides(before, rows, reached, LIGHT_SIDE, NEAR, AT_STAKE)
+    np.testing.assert_array_equal(doubled, expected)
+    np.testing.assert_allclose(at_stake, share)
+
+
+def test_light_sides_are_seen() -> None:
+    """A line with one row in 300 beyond it: the gate is made sharper, and stays."""
+    X = np.random.default_rng(0).normal(size=(3_000, 3))
+    draft, rows = grown(encode(X, (X.sum(axis=1) > 4.8).astype(int), 2), 2)
+    normals, _, reached = _scaled(draft, rows)
+    sharper = Draft(draft.child, normals.copy())
+    _heed_light_sides(sharper, rows, reached)
+    assert (sharper.normals == 4.0 * normals).all()
+    found = errors(refine(draft, rows), rows)
+    assert found < 0.5 * (rows.y == 1).sum()
+
+
+def test_rare_classes_are_looked_at_more_often_and_weigh_the_same() -> None:
+    y = np.repeat([0, 1, 2], [2_000, 900, 4])
+    X = np.random.default_rng(0).normal(size=(len(y), 2))
+    rows = soft_rows(encode(X, y, 3, sample_weight=1 + np.arange(len(y)) % 3))
+    times = _times(rows, 64)
+    assert [set(times[rows.y == k]) for k in range(3)] == [{1}, {1}, {len(y) // 64 // 4}]
+    visits = np.repeat(np.arange(len(y)), times)
+    weight = _weighted_by(rows, times).weight[visits].astype(float)
+    assert weight.mean() == pytest.approx(1.0, rel=1e-6)
+    for k in range(3):
+        here = weight[rows.y[visits] == k].sum() / weight.sum()
+        assert here == pytest.approx(rows.class_share[k], rel=1e-5)
+    # Many small classes are not rare ones.
+    many = soft_rows(encode(X, np.arange(len(y)) % 400, 400))
+    assert (_times(many, 64) == 1).all()
+    assert _weighted_by(many, _times(many, 64)) is many
+
+
+def test_what_soft_gates_would_forget_is_refined_with_sharper_ones() -> None:
+    """One row in 300 is in a ball, which takes several splits."""
+    X = np.random.default_rng(0).normal(size=(6_000, 3))
+    y = ((X - 1.0) ** 2).sum(axis=1) < 0.2
+    draft, rows = grown(encode(X, y.astype(int), 2), 8)
+    few = int(y.sum())
+    watch = Watch()
+    assert errors(refine(draft, rows, watch=watch), rows) < 0.5 * few
+    assert len(watch.curve) == 30, "of the last try only"
+    at_once = _refined(draft, rows, Schedule(), 0, 1, Watch(), 0)
+    assert errors(at_once, rows) == few, "soft gates shut"
 
 
 def test_a_node_that_no_row_reaches_is_scaled_by_all_rows() -> None:

@@ -23,7 +23,7 @@ from obliqua import CartClassifier, HHCartClassifier, ObliqueTreeClassifier, com
 from obliqua.select.methods import BY_DEFAULT, METHODS, find_method
 from obliqua.select.result import MEASURES, CompareResult
 from obliqua.stats.metrics import macro_f, true_negative_rates, true_positive_rates
-from obliqua.tree.shape import features_per_split
+from obliqua.tree.shape import features_per_split, way_of_a_row
 
 X, y = load_iris(return_X_y=True)
 TREE = CartClassifier(max_depth=2, pruning=None)
@@ -117,6 +117,10 @@ def test_features_per_split() -> None:
     assert features_per_split(tree.model_) == pytest.approx((2 + 3 * (inner - 1)) / inner)
     single = CartClassifier(pruning=None).fit([[0.0], [0.0]], [0, 1])
     assert np.isnan(features_per_split(single.model_))
+    assert way_of_a_row(single.model_) == (0.0, 0.0)
+    depth = tree.tree_.node_depth[tree.apply(X)]
+    expected = (depth.mean(), 2.0 + 3.0 * (depth.mean() - 1.0))  # a row meets the root and others
+    assert way_of_a_row(tree.model_) == pytest.approx(expected)
 
 
 def test_a_forest_counts_all_of_its_trees() -> None:

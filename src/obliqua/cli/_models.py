@@ -131,13 +131,16 @@ def rows_that_grew(model: Any) -> int:
 
 
 def features_used(model: Model) -> list[tuple[str, str]]:
-    """Say how many features splits have, and linear functions in leaves if there are any."""
-    from obliqua.tree.shape import features_per_leaf, features_per_split
+    """Say how many features splits have, and leaves with functions, and what a row costs."""
+    from obliqua.tree.shape import features_per_leaf, features_per_split, way_of_a_row
 
     split, leaf = features_per_split(model), features_per_leaf(model)
     facts = [("features per split", "-" if split != split else f"{split:.1f}")]
     if leaf == leaf:
         facts.append(("features per leaf", f"{leaf:.1f}, in a linear function"))
+    splits, terms = way_of_a_row(model)
+    if splits > 0.0:
+        facts.append(("an average row", f"{splits:.1f} splits, {terms:,.1f} multiplications"))
     return facts
 
 

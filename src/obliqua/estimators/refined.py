@@ -1,14 +1,17 @@
 """Refined trees: the most accurate single tree for a given number of leaves."""
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from obliqua._sklearn_compat import StrOptions, fit_context
 from obliqua._typing import FloatArray
 from obliqua.data.problem import Problem
 from obliqua.data.threads import thread_count
+from obliqua.errors import NothingLearntWarning
 from obliqua.estimators._docs import document
 from obliqua.estimators._input import TABLE_CONSTRAINTS, CategoricalFeatures
 from obliqua.estimators._refining import (
@@ -86,8 +89,9 @@ refined to make up for it. `None` sets no limit.""",
     max_depth=(
         "int or None",
         """\
-The largest depth. `None` sets no limit; refined trees are often deep and lopsided, because a leaf
-may hang wherever it is useful.""",
+The largest depth. With a limit, splits are grown that halve the classes rather than peel off one
+of them, so that more leaves have room. `None` sets no limit; refined trees are often deep and
+lopsided then, because a leaf may hang wherever it is useful.""",
     ),
     compare_greedy=(
         "'auto' or bool",
@@ -95,8 +99,8 @@ may hang wherever it is useful.""",
 Whether the greedy tree, pruned by cross-validation, is tried beside the refined one on held-out
 rows, and kept if it is better. 'auto' does so if there are fewer than 2,000 rows, or fewer than
 100 for each feature, where each level of a qualitative feature counts as one. With more,
-refinement seldom loses, and then little. With fewer than 1,000 rows the refined tree must be
-better by more than one standard error.""",
+refinement seldom loses, and then little. With fewer than 1,000 rows both are compared on divisions
+of their own, two five-fold cross-validations. Of equals the refined tree is kept.""",
     ),
     probabilities=(
         "{'frequencies', 'smoothed', 'calibrated'}",
@@ -135,6 +139,11 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
     --------
     HHCartClassifier : Greedy oblique trees; ``refine=True`` refines them as they are grown.
     CartClassifier : Splits along single features only.
+
+    Warns
+    -----
+    NothingLearntWarning
+        If the tree has one leaf, though there are several classes.
 
     Notes
     -----
@@ -234,8 +243,22 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         self : object
             The fitted estimator.
         """
-        fit_refined(self, X, y, sample_weight)
+        problem, tree = fit_refined(self, X, y, sample_weight)
+        if tree.n_leaves == 1 and np.count_nonzero(problem.counts) > 1:
+            warnings.warn(self._nothing_learnt(problem), NothingLearntWarning, stacklevel=3)
         return self
+
+    def _nothing_learnt(self, problem: Problem) -> str:
+        """Say that the tree is one leaf, and what may help."""
+        share = float(problem.counts.max() / problem.counts.sum())
+        why = "No split was better on held-out rows"
+        if not len(self.cv_sizes_):
+            why = "No split saves a training error"
+        return (
+            f"The tree has one leaf: it says {self.classes_[problem.counts.argmax()]!s} of every "
+            f"row, the class of {100 * share:.4g} % of the rows by weight. {why}. If the features "
+            "tell more than that, try class_weight='balanced', or a number for max_leaf_nodes."
+        )
 
     def _note_choice(self, choice: "SizeChoice") -> None:
         self.chosen_ = "refined" if choice.refined else "greedy"
@@ -271,8 +294,11 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
                 limit = replace(self._rules(problem, None), max_depth=0)
                 return grow(problem, rules=limit)
             rules = self._rules(problem, n_leaves, depth)
+            # Gini's criterion is as fond of a split that peels off one class of many as of one
+            # that halves them, which makes more of a limited depth. Of two classes both are one.
+            criterion = "gini" if self.max_depth is None else "twoing"
             return grow(
-                problem, proposals, "gini", rules, n_threads=n_threads, key=key, depth=depth
+                problem, proposals, criterion, rules, n_threads=n_threads, key=key, depth=depth
             )
 
         return grown
@@ -291,11 +317,16 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
         return grown
 
-    def _recipe(self, cycles: int = 0) -> Any:
+    def _recipe(self, cycles: int = 0, decay: float | None = None) -> Any:
         from obliqua.refine import Recipe
 
         most = self.max_features_per_split
-        return Recipe(max_features=None if most is None else int(most), cycles=cycles)
+        recipe = Recipe(max_features=None if most is None else int(most), cycles=cycles)
+        return replace(
+            recipe,
+            schedule=replace(recipe.schedule, decay=decay),
+            between=replace(recipe.between, decay=decay),
+        )
 
     def _choose(self, problem: Problem, key: int, watch: "Watch") -> "SizeChoice":
         """Choose the number of leaves and between refined and greedy, on held-out rows."""
@@ -309,6 +340,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             self._grower(key, n_threads),
             self._greedy(key, n_threads) if compared else None,
             None if most is None else min(int(most), max(problem.n_rows, 2)),
+            None if self.max_depth is None else int(self.max_depth),
             self._recipe(),
             key,
             n_threads,
@@ -322,7 +354,8 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
         n_threads = thread_count(self.n_jobs)
         if choice.refined:
-            grower, recipe = self._grower(key, n_threads), self._recipe(int(self.cycles))
+            grower = self._grower(key, n_threads)
+            recipe = self._recipe(int(self.cycles), choice.decay)
             tree = refined_tree(problem, grower, choice.n_leaves, recipe, key, n_threads, watch)
             return measure_spread(tree, problem.Z, problem.weights, n_threads)
         most = self.max_leaf_nodes

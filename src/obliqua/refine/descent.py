@@ -17,6 +17,7 @@ import numpy as np
 from obliqua._core.base.rng import child_key
 from obliqua._core.refine.soft import Descent, shuffle
 from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua.data.threads import over_rows
 from obliqua.refine.draft import Draft, class_counts, fitted_lines, logits_of
 from obliqua.refine.rows import ENOUGH, Float32Array, SoftRows, robust
 
@@ -25,6 +26,19 @@ __all__ = ["Schedule", "Watch", "refine"]
 #: s^2 in exp(-(y - f)^2 / (2 s^2)), in mean squared errors of the tree that is refined, and the
 #: least of these, where numbers have a standard deviation of 1.
 SPREAD, LEAST_ERROR = 2.0, 1e-4
+
+#: A side of a split that fewer of its rows take than this share is a light one.
+LIGHT_SIDE = 0.05
+#: Rows within this height of a split, whose gate has a standard deviation of 1, stand at it.
+NEAR = 0.5
+#: Hyperplanes are drawn to 0 in proportion to the share of rows at the node, or to so many times
+#: that of its lighter side, if that is less: little else is at stake there.
+AT_STAKE = 8.0
+#: Classes that have less than this part of the rows of a mean one are rare.
+RARE_CLASS = 4
+#: A descent that keeps less than this share of what the tree saves beside a single leaf is made
+#: again, with gates twice as sharp, and at last not at all.
+FORGOTTEN, MOST_DOUBLINGS = 0.5, 6
 
 _CHUNK = 4_000_000  # weights that rows meet between two looks at the clock: some 50 ms
 _ROWS_PER_THREAD = 32  # of a batch: fewer are not worth the waiting
@@ -135,12 +149,47 @@ def refine(
         return draft
     schedule = Schedule() if schedule is None else schedule
     watch = Watch() if watch is None else watch
+    curve = len(watch.curve)
+    for doublings in range(MOST_DOUBLINGS):
+        after = _refined(draft, rows, schedule, key, n_threads, watch, doublings)
+        if watch.is_up or not _forgets(draft, after, rows):
+            return after
+        # Too soft: what leaks through the gates weighs more than all that the tree can tell.
+        del watch.curve[curve:]
+    return draft
+
+
+def _forgets(before: Draft, after: Draft, rows: SoftRows) -> bool:
+    """Whether a draft has lost most of what it saves beside a single leaf."""
+    if rows.numbers is not None:
+        return False
+    of_one_leaf = float((1.0 - rows.class_share.max()) * rows.units.sum())
+    saved = of_one_leaf - _errors(before, rows)
+    return of_one_leaf - _errors(after, rows) < FORGOTTEN * saved
+
+
+def _refined(
+    draft: Draft,
+    rows: SoftRows,
+    schedule: Schedule,
+    key: int,
+    n_threads: int,
+    watch: Watch,
+    doublings: int,
+) -> Draft:
+    """Refine once, with normals that are doubled so often beforehand."""
     normals, leaf, reached = _scaled(draft, rows)
     before = draft
-    draft = replace(draft, normals=normals)
+    draft = replace(draft, normals=np.ldexp(normals, doublings))
+    at_stake = reached
+    visits = np.arange(rows.n_rows)
     if rows.numbers is None:
-        soft = draft.soft(rows, logits_of(class_counts(leaf, rows, draft.n_leaves), rows))
         size = min(schedule._batch_size(rows.n_rows), rows.n_rows)
+        at_stake = np.ldexp(_heed_light_sides(draft, rows, reached), -2 * doublings)
+        times = _times(rows, size)
+        logits = logits_of(class_counts(leaf, rows, draft.n_leaves), rows)
+        soft = draft.soft(_weighted_by(rows, times), logits)
+        visits = np.repeat(visits, times)
     else:
         lines, errors = fitted_lines(draft.soft(rows), leaf, rows)
         spread = SPREAD * max(float(errors.sum()) / rows.n_rows, LEAST_ERROR)
@@ -149,20 +198,20 @@ def refine(
     # Few blocks, for all of their sums must be added up in the end.
     n_blocks = min(size // _ROWS_PER_THREAD, _BLOCKS) if size > _SMALL else 1
     n_threads = max(1, min(n_threads, n_blocks if n_blocks > 1 else size // _ROWS_PER_THREAD))
-    n_batches = -(-rows.n_rows // size)
+    n_batches = -(-len(visits) // size)
     n_steps = max(round(schedule._passes_over(rows.n_rows) * n_batches), 1)
     shares = _shares(reached, draft, rows.n_classes, n_threads)
     descent = Descent(
         soft,
         size,
         (n_steps, *schedule.sharpness, schedule.rate, schedule.leaf_rate),
-        (schedule._decay_with(rows.n_rows) * reached).astype(np.float32),
+        (schedule._decay_with(rows.n_rows) * at_stake).astype(np.float32),
         _pulled(rows),
         draft.mask,
         shares,
         n_blocks,
     )
-    finished = _descend(descent, rows, n_steps, n_batches, size, key, watch)
+    finished = _descend(descent, rows, visits, n_steps, n_batches, size, key, watch)
     # Gates that are still soft may divide rows worse than those at the start, when they harden.
     if not finished and _errors(draft, rows) > _errors(before, rows):
         return before
@@ -191,6 +240,51 @@ def _scaled(draft: Draft, rows: SoftRows) -> tuple[Float32Array, Int32Array, Flo
         sd[node] = float(_heights(normals[node], rows).std()) or 1.0
     normals /= sd.astype(np.float32)[:, None]
     return normals, leaf, sums[:, 0] / rows.n_rows
+
+
+def _heed_light_sides(draft: Draft, rows: SoftRows, reached: FloatArray) -> FloatArray:
+    """Sharpen, in place, gates that few rows pass on one side; return what is at stake at nodes.
+
+    If one row of a thousand takes a side, a gate as soft as others lets in more rows of the other
+    side than it has of its own, and the descent would shut it for good. So normals are doubled
+    until no more rows of the other side stand at the split than this side has. What is at stake
+    is the share of all rows by which a hyperplane is drawn to 0, in its new units.
+    """
+    soft, units = draft.soft(rows), rows.units
+    parts = over_rows(
+        lambda first, last: soft.nearness(units, NEAR, first, last), rows.n_rows, rows.n_threads
+    )
+    cells = np.add.reduce(parts)
+    sides = cells.sum(axis=2)
+    light = sides.min(axis=1)
+    # By node: rows of the heavier side within NEAR, within half of it, ...
+    within = np.take_along_axis(cells, sides.argmax(axis=1)[:, None, None], axis=1)[:, 0]
+    within = within[:, :0:-1].cumsum(axis=1)[:, ::-1]
+    few = (light > 0) & (light < LIGHT_SIDE * sides.sum(axis=1))
+    crowded = within > light[:, None]
+    doublings = np.where(few, np.minimum(crowded.sum(axis=1), crowded.shape[1] - 1), 0)
+    draft.normals[:] = np.ldexp(draft.normals, doublings[:, None])
+    share = np.where(light > 0, AT_STAKE * light / float(units.sum()), reached)
+    return np.ldexp(np.minimum(reached, share), -2 * doublings)
+
+
+def _times(rows: SoftRows, size: int) -> Int64Array:
+    """Return how often a pass looks at each row.
+
+    Rows of rare classes are looked at more often, with less weight each time, so that most batches
+    have one: else the others would lead the steps in between.
+    """
+    of_class = np.bincount(rows.y, minlength=rows.n_classes)
+    wanted = rows.n_rows // max(size, RARE_CLASS * int(np.count_nonzero(of_class)))
+    return np.asarray(np.maximum(wanted // np.maximum(of_class, 1), 1)[rows.y])
+
+
+def _weighted_by(rows: SoftRows, times: Int64Array) -> SoftRows:
+    """Divide weights by how often rows are looked at, so that those of a pass have a mean of 1."""
+    if (times == 1).all():
+        return rows
+    weight = rows.weight * (float(times.sum()) / rows.n_rows) / times
+    return replace(rows, weight=weight.astype(np.float32))
 
 
 def _without_far_rows(
@@ -274,6 +368,7 @@ class _Order:
 def _descend(
     descent: Descent,
     rows: SoftRows,
+    visits: Int64Array,
     n_steps: int,
     n_batches: int,
     size: int,
@@ -281,12 +376,13 @@ def _descend(
     watch: Watch,
 ) -> bool:
     """Make the steps, note the mean loss of each pass, and return whether all were made."""
-    order = _Order(rows.n_rows, size)
+    n_visits = len(visits)
+    order = _Order(n_visits, size)
     chunk = max(_CHUNK // (size * rows.columns.width), 1)
     done = number = 0
     with ThreadPoolExecutor(max(descent.n_threads - 1, 1)) as pool:
         while done < n_steps and not watch.is_up:
-            mixed = order.mixed(child_key(key, number))
+            mixed = visits[order.mixed(child_key(key, number))]
             descent.forget_loss()
             first, last = 0, min(n_batches, n_steps - done)
             while first < last and not watch.is_up:
@@ -295,9 +391,9 @@ def _descend(
                 first = end
             if rows.numbers is not None:
                 descent.move_lines(rows.numbers.n_columns, rows.numbers.penalty)
-            rows_seen = min(first * size, rows.n_rows)
+            rows_seen = min(first * size, n_visits)
             # A few batches at the end would show a mean of few rows, up or down by chance.
-            if number == 0 or 2 * rows_seen >= rows.n_rows:
+            if number == 0 or 2 * rows_seen >= n_visits:
                 watch.curve.append(descent.loss / max(rows_seen, 1))
             done += first
             number += 1

@@ -523,6 +523,28 @@ OB_VERSIONS static void ob_soft_walk(const ob_soft *s, int64_t first, int64_t la
     }
 }
 
+/* How often the distance from a split is halved, see below. */
+#define OB_HALVINGS 6
+
+/* The weight of rows first .. last - 1 on each side of the nodes that they reach, by how near to
+ * the split they are: cell 0 has those beyond `near`, 1 those within, 2 within half of it, ... */
+OB_VERSIONS static void ob_soft_nearness(const ob_soft *s, int64_t first, int64_t last,
+                                         const int64_t *units, float near, int64_t *cells) {
+    for (int64_t row = first; row < last; row++) {
+        int32_t at = s->n_nodes ? 0 : -1;
+        while (at >= 0) {
+            const float z = ob_height(s, at, row);
+            const int side = z > 0.0f;
+            float limit = near;
+            int64_t cell = 0;
+            for (; cell < OB_HALVINGS + 1 && fabsf(z) < limit; cell++)
+                limit *= 0.5f;
+            cells[(2 * (int64_t) at + side) * (OB_HALVINGS + 2) + cell] += units[row];
+            at = s->child[2 * (int64_t) at + side];
+        }
+    }
+}
+
 /* --- threads that wait for each other ------------------------------------------------------- */
 
 #if defined(_MSC_VER)

@@ -95,6 +95,8 @@ cdef extern from "soft.h" nogil:
     void ob_soft_start(const ob_soft*)
     void ob_soft_sides(const ob_soft*, int64_t, int64_t, uint8_t*, int64_t)
     void ob_soft_walk(const ob_soft*, int64_t, int64_t, int32_t*, double*)
+    void ob_soft_nearness(const ob_soft*, int64_t, int64_t, const int64_t*, float, int64_t*)
+    int OB_HALVINGS
     float ob_line_error(const ob_soft*, const float*, int64_t, int64_t, float, float)
     int ob_wait(ob_barrier*)
     void ob_give_up(ob_barrier*)
@@ -222,6 +224,20 @@ cdef class SoftTree:
         with nogil:
             ob_soft_walk(&self.soft, first, last, &leaf[0], &sums_[0, 0])
         return sums[:self.soft.n_nodes]
+
+    def nearness(self, const int64_t[::1] units, double near, int64_t first, int64_t last):
+        """Hard gates: weights of some rows by node, side and how near they are to the split.
+
+        The first cell has those beyond `near`, the next ones those within it, within half of it,
+        within a quarter and so on, each without those that are nearer.
+        """
+        cells = np.zeros((self.soft.n_nodes, 2, OB_HALVINGS + 2), dtype=np.int64)
+        cdef int64_t[:, :, ::1] cells_ = cells
+        if self.soft.n_nodes:
+            with nogil:
+                ob_soft_nearness(&self.soft, first, last, &units[0], <float> near,
+                                 &cells_[0, 0, 0])
+        return cells
 
     def sides(self, uint8_t[:, ::1] bits, int64_t first, int64_t last):
         """Notes on which side of each node some rows are: bit m of a row is 1 for the right."""
