@@ -20,7 +20,7 @@ The protocol of *equal*, written down before the first run:
    2, 4 or 6.
 4. *tuned*, at 16 leaves, on the first division: the best of three settings, the first of which is
    the default, by accuracy over two folds of the training rows; ties go to the earlier.
-5. A fit may take four seconds of the processor, tuning seven times as long, in a process that is
+5. A fit may take two seconds of the processor, tuning seven times as long, in a process that is
    killed then. That is a failure, as an error is, and counts as the last place. A contender that
    took too long is not asked for more leaves of that table nor for its other divisions.
 6. Mean accuracy over the divisions is ranked among the contenders for each table and size; mean
@@ -38,7 +38,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from multiprocessing import get_context
 from typing import Any
 
@@ -66,7 +66,7 @@ SIZES = (4, 16, 64)
 TUNED_SIZE = 16
 N_DIVISIONS, N_TUNED, N_FOLDS = 3, 1, 2
 MOST_ROWS, MOST_LEVELS = 1_500, 12
-SECONDS = 4  # of the processor, for a fit
+SECONDS = 2  # of the processor, for a fit
 LOADING = 60  # for the first, which loads a library
 PATIENCE = 100  # seconds by the clock for each second of the processor
 
@@ -154,6 +154,7 @@ def as_numbers(frame: Any) -> Any:
     return np.column_stack(columns)
 
 
+@cache
 def rows_of(name: str) -> tuple[Any, Any]:
     """X and y of a table, both numbers, and no more rows than are allowed."""
     frame, labels = SETS[name]()
@@ -175,15 +176,12 @@ def prepared(X: Any, X_new: Any) -> tuple[Any, Any]:
     return (X - mean) / spread, (X_new - mean) / spread
 
 
-def divisions(name: str, n_divisions: int) -> Iterator[tuple[int, Any, Any, Any, Any]]:
-    """The number of a division, X and y to learn from, X and y to try on."""
+def division_of(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
+    """X and y to learn from, X and y to try on."""
     X, y = rows_of(name)
-    for seed in range(n_divisions):
-        seen, held = train_test_split(
-            np.arange(len(y)), test_size=0.3, stratify=y, random_state=seed
-        )
-        X_seen, X_held = prepared(X[seen], X[held])
-        yield seed, X_seen, y[seen], X_held, y[held]
+    seen, held = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=seed)
+    X_seen, X_held = prepared(X[seen], X[held])
+    return X_seen, y[seen], X_held, y[held]
 
 
 # --- processes --------------------------------------------------------------------------------
@@ -239,11 +237,15 @@ def done(contender: Contender, job: Job) -> dict[str, Any]:
 def serve(connection: Any, contender: Contender) -> None:
     """Do jobs in a process of its own, which ends when the processor has spent too much on one."""
     warnings.simplefilter("ignore")
+    parent = os.getppid()
     os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # of libraries loaded later
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     with limit_threads(1):
         while True:
+            while not connection.poll(5.0):
+                if os.getppid() != parent:  # which was killed: nobody asks any more
+                    return
             job = connection.recv()
             used = resource.getrusage(resource.RUSAGE_SELF)
             end = int(np.ceil(used.ru_utime + used.ru_stime)) + job.seconds
@@ -319,9 +321,12 @@ class Run:
     sets: tuple[str, ...]
     quick: bool
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return SIZES[:1] if self.quick else SIZES
+    def passes(self) -> Iterator[tuple[str, int, tuple[int, ...]]]:
+        """Mode, division and sizes: what is left out if a run is ended early is the last of it."""
+        for division in range(1 if self.quick else N_DIVISIONS):
+            yield "default", division, SIZES[:1] if self.quick else SIZES
+        for division in range(0 if self.quick else N_TUNED):
+            yield "tuned", division, (TUNED_SIZE,)
 
 
 def judged(answer: dict[str, Any], y: Any) -> Iterator[tuple[str, Row]]:
@@ -340,53 +345,66 @@ def judged(answer: dict[str, Any], y: Any) -> Iterator[tuple[str, Row]]:
         yield suffix, rounded(figures)
 
 
-def measure_set(run: Run, name: str, workers: dict[str, Worker]) -> Iterator[Row]:
-    """All contenders on one table, by turns."""
-    slow: dict[str, int] = {}  # the least size at which a contender took too long
-    for division, X, y, X_new, y_new in divisions(name, 1 if run.quick else N_DIVISIONS):
-        for n_leaves in run.sizes:
-            tunes = n_leaves == TUNED_SIZE and division < N_TUNED
-            for contender in run.contenders:
-                worker = workers.setdefault(contender.name, Worker(contender))
-                for mode in ("default", "tuned") if tunes else ("default",):
-                    settings = contender.settings if mode == "tuned" else contender.settings[:1]
-                    if n_leaves >= slow.get(contender.name, n_leaves + 1):
-                        answer = {"failure": TOO_SLOW}
-                    else:
-                        answer = worker.ask(Job(X, y, X_new, n_leaves, division, settings))
-                        if answer.get("failure") == TOO_SLOW and mode == "default":
-                            slow[contender.name] = n_leaves
-                    about = {
-                        "set": name, "division": division, "wanted": n_leaves, "mode": mode,
-                    }  # fmt: skip
+@dataclass
+class Arena:
+    """The processes of all contenders, and the sizes from which one is too slow for a table."""
+
+    run: Run
+    workers: dict[str, Worker] = field(default_factory=dict)
+    slow: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def answer(self, contender: Contender, name: str, job: Job) -> dict[str, Any]:
+        """What a contender makes of a table, if it was quick enough so far."""
+        key = (contender.name, name)
+        if job.n_leaves >= self.slow.get(key, job.n_leaves + 1):
+            return {"failure": TOO_SLOW}
+        found = self.workers.setdefault(contender.name, Worker(contender)).ask(job)
+        if found.get("failure") == TOO_SLOW and len(job.settings) == 1:
+            self.slow[key] = job.n_leaves
+        return found
+
+    def measure(
+        self, name: str, mode: str, division: int, sizes: tuple[int, ...]
+    ) -> Iterator[Row]:
+        """All contenders on one division of one table, by turns."""
+        X, y, X_new, y_new = division_of(name, division)
+        for n_leaves in sizes:
+            for contender in self.run.contenders:
+                settings = contender.settings[: None if mode == "tuned" else 1]
+                job = Job(X, y, X_new, n_leaves, division, settings)
+                about = {"set": name, "division": division, "wanted": n_leaves, "mode": mode}
+                for suffix, figures in judged(self.answer(contender, name, job), y_new):
                     when = {"load": round(os.getloadavg()[0], 1), "date": machine.facts()["date"]}
-                    for suffix, figures in judged(answer, y_new):
-                        row = {**about, "method": contender.name + suffix, **figures, **when}
-                        print(*row.values(), file=sys.stderr, flush=True)
-                        yield row
+                    row = {**about, "method": contender.name + suffix, **figures, **when}
+                    print(*row.values(), file=sys.stderr, flush=True)
+                    yield row
+
+    def close(self) -> None:
+        for worker in self.workers.values():
+            worker.stop()
 
 
 def measure_equal(run: Run, save: Callable[[list[Row], dict[str, Any]], None]) -> None:
-    """All tables; what is found is saved after each."""
-    there = tuple(each for each in run.contenders if each.missing() is None)
-    left_out = {each.name: each.missing() for each in run.contenders if each not in there}
-    run = Run(there, run.sets, run.quick)
-    workers: dict[str, Worker] = {}
+    """All tables in each pass; what is found is saved after each."""
+    left_out = {each.name: each.missing() for each in run.contenders if each.missing()}
+    there = tuple(each for each in run.contenders if each.name not in left_out)
+    arena = Arena(Run(there, run.sets, run.quick))
     rows: list[Row] = []
     shapes: dict[str, Any] = {}
+    for name in run.sets:
+        try:
+            X, y = rows_of(name)
+        except (DatasetMissing, DataMissing) as error:
+            print(f"{name} is left out: {error}", file=sys.stderr)
+            continue
+        shapes[name] = [*X.shape, int(y.max()) + 1]
     try:
-        for name in run.sets:
-            try:
-                X, y = rows_of(name)
-            except (DatasetMissing, DataMissing) as error:
-                print(f"{name} is left out: {error}", file=sys.stderr)
-                continue
-            shapes[name] = [*X.shape, int(y.max()) + 1]
-            rows += measure_set(run, name, workers)
-            save(rows, {"left_out": left_out, "shapes": shapes})
+        for mode, division, sizes in run.passes():
+            for name in shapes:
+                rows += arena.measure(name, mode, division, sizes)
+                save(rows, {"left_out": left_out, "shapes": shapes})
     finally:
-        for worker in workers.values():
-            worker.stop()
+        arena.close()
 
 
 # --- published figures ------------------------------------------------------------------------
@@ -531,13 +549,14 @@ def run_equal(run: Run, keeping: bool) -> None:
         known["left_out"] = {k: v for k, v in known["left_out"].items() if k not in measured}
         result = result_of(all_rows, **known)
         result["versions"] = {**before.get("versions", {}), **result["versions"]}
-        if run.quick:
-            if len(known["shapes"]) == len(run.sets):
-                print(equal_text(result))
-        else:
+        found.append(result)
+        if not run.quick:
             write("equal", result)
 
+    found: list[dict[str, Any]] = []
     measure_equal(run, save)
+    if run.quick:
+        print(equal_text(found[-1]))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -66,7 +66,7 @@ def _of(rows: list[Row], method: str) -> list[Row]:
     plain = method.partition(", ")[0]
     if plain != method:
         found += [row for row in rows if row["method"] == plain and "failure" in row]
-    return found
+    return sorted(found, key=lambda row: row["division"])
 
 
 def scores(rows: list[Row], key: str, **values: Any) -> dict[str, float | None]:
