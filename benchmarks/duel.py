@@ -538,6 +538,20 @@ def write(part: str, result: dict[str, Any]) -> None:
         path.write_text(new, encoding="utf-8")
 
 
+def kept_versions(before: dict[str, Any], result: dict[str, Any], run: Run) -> dict[str, Any]:
+    """A result whose versions are those of the run that measured each library."""
+    old, new = before.get("versions", {}), result["versions"]
+    own = {each.library for each in run.contenders}
+    versions = {**new, **old, **{name: new[name] for name in own if name in new}}
+    beside = dict(before.get("beside", {}))
+    for each in run.contenders:
+        beside.pop(each.name, None)
+        other = old.get("scikit-learn", new["scikit-learn"]) != new["scikit-learn"]
+        if other and each.missing() is None:
+            beside[each.name] = f"scikit-learn {new['scikit-learn']}"
+    return {**result, "versions": versions, "beside": beside}
+
+
 def run_equal(run: Run, keeping: bool) -> None:
     """Measure, and write after each table; with `keeping` the rows of others stay."""
     before = read("equal") if keeping else {"rows": []}
@@ -547,8 +561,7 @@ def run_equal(run: Run, keeping: bool) -> None:
         all_rows = merged(before["rows"], rows)
         measured = {row["method"] for row in all_rows}
         known["left_out"] = {k: v for k, v in known["left_out"].items() if k not in measured}
-        result = result_of(all_rows, **known)
-        result["versions"] = {**before.get("versions", {}), **result["versions"]}
+        result = kept_versions(before, result_of(all_rows, **known), run)
         found.append(result)
         if not run.quick:
             write("equal", result)
