@@ -24,7 +24,7 @@ SOURCES := meson.build meson.options pyproject.toml README.md LICENSE \
 	$(shell find src -not -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-exports bench-forests bench-reports bench-scale report-assets report-assets-check reproduce experiments reproduction sanitize clean bench-refined
+.PHONY: help demo test test-long test-hostile mutations lint docs figures bench bench-quick bench-growth bench-oc1 bench-etct bench-spectra bench-gram bench-tables bench-methods bench-numbers bench-missing bench-regression bench-defaults bench-exports bench-forests bench-reports bench-scale report-assets report-assets-check reproduce experiments reproduction sanitize clean bench-refined bench-duel
 .DELETE_ON_ERROR:
 
 LONGER = --jobs -1 --resume --out results/experiments
@@ -86,7 +86,7 @@ report-assets-check: web/node_modules/.made ## check types and style in web/, an
 figures: $(VENV)/.package $(VENV)/.group-plot ## draw the figures of the documentation again
 	@for script in docs/figures/*.py; do $(RUN) $$script || exit 1; done
 
-bench: $(VENV)/.package $(VENV)/.peers ## measure against other libraries, write the README's table
+bench: $(VENV)/.package $(VENV)/.peers-bench ## measure against other libraries, write the README's table
 	@$(RUN) -m benchmarks.run $(ARGS)
 	@$(RUN) -m benchmarks.report
 
@@ -104,6 +104,7 @@ bench-quick: $(VENV)/.package $(VENV)/.group-test ## the same on small data, to 
 	@$(RUN) -m benchmarks.tables --quick
 	@$(RUN) -m benchmarks.refined --quick
 	@$(RUN) -m benchmarks.small_trees --quick
+	@$(RUN) -m benchmarks.duel --quick
 	@$(RUN) -m benchmarks.numbers --quick
 	@$(RUN) -m benchmarks.missing --quick
 	@$(RUN) -m benchmarks.regression --quick
@@ -154,7 +155,7 @@ bench-numbers: $(VENV)/.package ## regression trees beside scikit-learn's: time 
 bench-missing: $(VENV)/.package $(VENV)/.group-test ## what trees make of missing values, beside scikit-learn's
 	@$(RUN) -m benchmarks.missing $(ARGS)
 
-bench-regression: $(VENV)/.package $(VENV)/.peers ## regression trees on sixteen tables, beside others and published figures
+bench-regression: $(VENV)/.package $(VENV)/.peers-bench ## regression trees on sixteen tables, beside others and published figures
 	@$(RUN) -m benchmarks.regression $(ARGS)
 
 bench-defaults: $(VENV)/.package $(VENV)/.group-test ## which tree is the default, and how far a seed decides
@@ -170,14 +171,17 @@ bench-exports: $(VENV)/.package $(VENV)/.group-test ## leaves and speed of expor
 bench-reports: $(VENV)/.package $(VENV)/.group-test ## the report's page: bytes, and seconds until it is seen
 	@$(RUN) -m benchmarks.reports $(ARGS)
 
-bench-forests: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## oblique forests beside other libraries: accuracy, time, memory
+bench-forests: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers-bench ## oblique forests beside other libraries: accuracy, time, memory
 	@$(RUN) -m benchmarks.forests $(ARGS)
 
 bench-scale: $(VENV)/.package $(VENV)/.group-test ## trees from tables that do not fit in memory: files and Dask
 	@$(RUN) -m benchmarks.scale $(ARGS)
 
-bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers ## refined trees beside greedy ones of equal size
+bench-refined: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers-bench ## refined trees beside greedy ones of equal size
 	@$(RUN) -m benchmarks.refined $(ARGS)
+
+bench-duel: $(VENV)/.package $(VENV)/.group-test $(VENV)/.peers-bench $(VENV)/.peers-duel ## trees of equal size from all libraries that can be had; ARGS="--only obliqua --keep"
+	@$(RUN) -m benchmarks.duel $(ARGS)
 
 # The address and undefined-behaviour sanitizers in an environment of their own. Python
 # itself is not built with them, so their libraries are loaded before it; leaks are not
@@ -228,8 +232,8 @@ $(VENV)/.group-%: pyproject.toml $(VENV)/.made
 
 # The libraries to compare with have no wheels for some platforms. Each is tried alone, and
 # one that cannot be had is left out of the benchmark.
-$(VENV)/.peers: pyproject.toml $(VENV)/.made
-	@for peer in $$($(RUN) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["bench"])'); do \
+$(VENV)/.peers-%: pyproject.toml $(VENV)/.made
+	@for peer in $$($(RUN) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["$*"])'); do \
 	  $(INSTALL) "$$peer" || echo "bench: $$peer cannot be installed here and is left out"; done
 	@touch $@
 

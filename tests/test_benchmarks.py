@@ -321,3 +321,118 @@ def test_scores_of_forests_are_those_of_their_definitions() -> None:
     assert found["accuracy"] == pytest.approx(2 / 3)
     assert found["brier"] == pytest.approx((0.0 + 2 * 0.25**2 + 2.0) / 3)
     assert found["log_loss"] == pytest.approx(-(np.log(0.75) + np.log(0.001)) / 3)
+
+
+# --- the duel ---------------------------------------------------------------------------------
+
+
+def duel_rows(method: str, *scores: float | None) -> list[dict[str, Any]]:
+    """A row for each division of one table; None is a failure."""
+    about = {"set": "t", "wanted": 4, "mode": "default", "method": method}
+    return [
+        about | {"division": k} | ({"failure": "x"} if s is None else {"accuracy": s})
+        for k, s in enumerate(scores)
+    ]
+
+
+def test_who_failed_once_has_the_last_place_and_equal_ones_share_a_rank() -> None:
+    from benchmarks import duel_tables
+
+    rows = [
+        *duel_rows("obliqua refined", 0.7, 0.9),
+        *duel_rows("a", 0.8, 0.8),
+        *duel_rows("b", 1.0, None),
+        *duel_rows("c", 0.9, 0.9),
+        *duel_rows("d", None, None),
+    ]
+    expected = {"obliqua refined": 2.5, "a": 2.5, "b": 5.0, "c": 1.0, "d": 5.0}
+    assert duel_tables.mean_ranks(rows, "accuracy") == expected
+    ((gap, name, size, who, text),) = duel_tables.lost(rows)
+    assert (name, size, who, text) == ("t", 4, "c", "10.0 ± 10.0")
+    assert gap == pytest.approx(0.1)
+    failed = [*duel_rows("obliqua refined", None, 0.9), *duel_rows("a", 0.8, 0.8)]
+    assert duel_tables.losses(failed) == ["lost: t, 4 leaves: a, ours failed"]
+    lines = duel_tables.failures({"rows": rows, "left_out": {"e": "not installed"}})
+    assert lines == [
+        "left out: e: not installed",
+        "failed: b: x, 1 of 2 fits: t",
+        "failed: d: x, 2 of 2 fits: t",
+    ]
+
+
+def test_rows_measured_again_replace_their_own_only() -> None:
+    from benchmarks import duel
+
+    old = [*duel_rows("a", 0.1, 0.2), *duel_rows("b", 0.3, 0.4)]
+    new = duel_rows("a", 0.5, 0.6)
+    assert duel.merged(old, new) == [*new, *duel_rows("b", 0.3, 0.4)]
+
+
+def test_a_contender_that_takes_too_long_or_fails_is_said_to() -> None:
+    from benchmarks import duel
+    from benchmarks.adapters.base import Contender
+    from benchmarks.adapters.bench_zeros import Zeros
+
+    class Odd(Contender, Zeros):
+        """Never ends with 8 leaves, fails with 9."""
+
+        def grow(self, X: Any, y: Any, n_leaves: int, seed: int, **setting: Any) -> Any:
+            while n_leaves == 8:
+                pass
+            if n_leaves == 9:
+                raise MemoryError("as promised")
+
+    rows = np.zeros((6, 1)), np.array([0, 1] * 3), np.zeros((2, 1))
+    worker = duel.Worker(Odd())
+    try:
+        found = [worker.ask(duel.Job(*rows, n_leaves, 0, each=1)) for n_leaves in (4, 8, 9, 4)]
+    finally:
+        worker.stop()
+    assert [answer.get("failure") for answer in found] == [
+        None,
+        duel.TOO_SLOW,
+        "MemoryError",
+        None,
+    ]
+    assert found[0]["said"][""].tolist() == [0, 0]
+
+
+def test_tuning_takes_the_setting_that_is_right_on_held_out_rows() -> None:
+    from benchmarks import duel
+    from benchmarks.adapters.base import Contender
+    from benchmarks.adapters.bench_zeros import Zeros
+
+    class Constant(Contender, Zeros):
+        def grow(self, X: Any, y: Any, n_leaves: int, seed: int, **setting: Any) -> Any:
+            return setting["label"]
+
+        def predict(self, model: Any, X: Any, n_threads: int = 1) -> Any:
+            return np.full(len(X), model)
+
+    settings = ({"label": 0}, {"label": 1}, {"label": 1})
+    job = duel.Job(np.zeros((9, 1)), np.array([0, 1, 1] * 3), np.zeros((1, 1)), 2, 0, settings)
+    assert duel.chosen(Constant(), job) is settings[1]
+
+
+def test_all_contenders_may_choose_from_as_many_settings() -> None:
+    from benchmarks import adapters
+
+    names = [each.name for each in adapters.CONTENDERS]
+    assert len(set(names)) == len(names)
+    for each in adapters.CONTENDERS:
+        assert each.settings[0] == {}
+        assert len(each.settings) == 3
+        assert (each.version() is None) == (each.missing() == "not installed")
+
+
+@pytest.mark.parametrize("part", ["equal", "published"])
+def test_the_pages_say_what_the_results_of_the_duel_say(part: str) -> None:
+    from benchmarks import duel
+    from benchmarks.report import placed
+
+    result = duel.read(part)
+    assert_on_page(duel.page_text(part, result), f"duel-{part}")
+    if part == "equal":
+        assert {row["set"] for row in result["rows"]} == set(duel.SETS)
+        page = (ROOT / "README.md").read_text("utf-8")
+        assert placed(page, duel.readme_sentence(result), "duel", "README.md") == page

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.adapters.base import Adapter
+from benchmarks.adapters.base import Adapter, Estimator
 from benchmarks.problems import Features, Labels, Problem
 
 
@@ -74,4 +74,31 @@ ADAPTERS = (
     Obliqua("obliqua CART", "CartClassifier", criterion="gini"),
     Obliqua("obliqua HHCART(D)", "HHCartClassifier", variant="dominant"),
     EveryEigenvector("obliqua HHCART(A)", "HHCartClassifier", variant="all"),
+)
+
+GREEDY = {
+    "variant": "dominant",
+    "extra_directions": "fisher",
+    "scale": "standard",
+    "criterion": "gini",
+    "pruning": None,
+}
+CONTENDERS = (
+    Estimator(
+        "obliqua refined",
+        "obliqua",
+        "obliqua.RefinedTreeClassifier",
+        "leaves",
+        ({}, {"compare_greedy": False}, {"cycles": 2}),
+        n_jobs=1,
+    ),
+    Estimator(
+        "obliqua greedy",
+        "obliqua",
+        "obliqua.HHCartClassifier",
+        "leaves",
+        ({}, {"min_samples_leaf": 5}, {"criterion": "entropy"}),
+        n_jobs=1,
+        **GREEDY,
+    ),
 )

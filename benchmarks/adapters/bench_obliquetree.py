@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.adapters.base import Adapter
+from benchmarks.adapters.base import Adapter, Estimator
 from benchmarks.problems import SEED, Features, Labels, Problem
 
 MANY_ROWS = {2: 200_000}
@@ -46,27 +46,45 @@ class Obliquetree(Adapter):
         return np.asarray(model.predict(X), dtype=np.int64)
 
     def leaves(self, model: Any) -> int:
-        return self._shape(model)[0]
+        return _shape(model)[0]
 
     def depth(self, model: Any) -> int:
-        return self._shape(model)[1]
+        return _shape(model)[1]
 
-    def _shape(self, model: Any) -> tuple[int, int]:
-        from obliquetree.utils import export_tree
 
-        leaves = deepest = 0
-        waiting = [(export_tree(model)["tree"], 0)]
-        while waiting:
-            node, depth = waiting.pop()
-            deepest = max(deepest, depth)
-            if node["is_leaf"]:
-                leaves += 1
-            else:
-                waiting += [(node["left"], depth + 1), (node["right"], depth + 1)]
-        return leaves, deepest
+def _shape(model: Any) -> tuple[int, int]:
+    """Leaves and depth."""
+    from obliquetree.utils import export_tree
+
+    leaves = deepest = 0
+    waiting = [(export_tree(model)["tree"], 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        if node["is_leaf"]:
+            leaves += 1
+        else:
+            waiting += [(node["left"], depth + 1), (node["right"], depth + 1)]
+    return leaves, deepest
+
+
+class SizedObliquetree(Estimator):
+    """The same within a limit of depth; it has none of leaves."""
+
+    def leaves(self, model: Any) -> int:
+        return _shape(model)[0]
 
 
 ADAPTERS = (
     Obliquetree("obliquetree axis-parallel", use_oblique=False),
     Obliquetree("obliquetree oblique", use_oblique=True),
+)
+CONTENDERS = (
+    SizedObliquetree(
+        "obliquetree",
+        "obliquetree",
+        "obliquetree.Classifier",
+        "max_depth",
+        ({}, {"min_samples_leaf": 5}, {"n_pair": 3}),
+    ),
 )

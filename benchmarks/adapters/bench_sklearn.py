@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.adapters.base import Adapter
+from benchmarks.adapters.base import Adapter, Estimator
 from benchmarks.problems import SEED, Features, Labels
 
 
@@ -40,3 +40,12 @@ class Sklearn(Adapter):
 
 
 ADAPTERS = (Sklearn(),)
+CONTENDERS = (
+    Estimator(
+        "scikit-learn",
+        "scikit-learn",
+        "sklearn.tree.DecisionTreeClassifier",
+        "leaves",
+        ({}, {"min_samples_leaf": 5}, {"criterion": "entropy"}),
+    ),
+)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.adapters.base import Adapter
+from benchmarks.adapters.base import Adapter, Estimator, Setting
 from benchmarks.problems import SEED, Features, Labels, Problem
 
 MAX_ROWS = 50_000
@@ -52,3 +52,26 @@ class STree(Adapter):
 
 
 ADAPTERS = (STree(),)
+
+
+class SizedSTree(Estimator):
+    """Within a limit of depth, which counts the root.
+
+    Leaves at the limit are left without a class and would all say the first one; they are given
+    the class of most of their rows, with the method that does it for the other leaves.
+    """
+
+    def limit(self, n_leaves: int) -> Setting:
+        return {"max_depth": n_leaves.bit_length()}
+
+    def grow(self, X: Features, y: Labels, n_leaves: int, seed: int, **setting: Any) -> Any:
+        model = super().grow(X, y, n_leaves, seed, **setting)
+        for node in model:
+            node.make_predictor(model.n_classes_)
+        return model
+
+    def leaves(self, model: Any) -> int:
+        return int(model.nodes_leaves()[1])
+
+
+CONTENDERS = (SizedSTree("STree", "STree", "stree.Stree", "", ({}, {"C": 0.05}, {"C": 10.0})),)
