@@ -530,8 +530,9 @@ def page_text(part: str, result: dict[str, Any]) -> str:
 
 def a_row_a_line(result: dict[str, Any]) -> str:
     """The text of a results file: rows are many."""
-    about = json.dumps({**result, "rows": []}, indent=1).removesuffix("[]\n}")
-    return about + "[\n" + ",\n".join(map(json.dumps, result["rows"])) + "\n]}"
+    about = {name: value for name, value in result.items() if name != "rows"}
+    rows = ",\n".join(map(json.dumps, result["rows"]))
+    return json.dumps(about, indent=1).removesuffix("\n}") + f',\n "rows": [\n{rows}\n]}}'
 
 
 def write(part: str, result: dict[str, Any]) -> None:

@@ -207,9 +207,7 @@ def placed(page: str, text: str, part: str = "bench", name: str = PAGE) -> str:
     return f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
 
 
-def keep(
-    result: Result, path: Path, text: str, part: str, in_file: str | None = None
-) -> None:
+def keep(result: Result, path: Path, text: str, part: str, in_file: str | None = None) -> None:
     """Write a result into its file, and the text about it into its part of docs/benchmarks.md."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text((in_file or json.dumps(result, indent=1)) + "\n", encoding="utf-8")
