@@ -99,8 +99,8 @@ lopsided then, because a leaf may hang wherever it is useful.""",
 Whether the greedy tree, pruned by cross-validation, is tried beside the refined one on held-out
 rows, and kept if it is better. 'auto' does so if there are fewer than 2,000 rows, or fewer than
 100 for each feature, where each level of a qualitative feature counts as one. With more,
-refinement seldom loses, and then little. With fewer than 1,000 rows both are compared on divisions
-of their own, two five-fold cross-validations. Of equals the refined tree is kept.""",
+refinement seldom loses, and then little. With fewer than 1,000 rows the refined tree must be
+better by more than one standard error.""",
     ),
     probabilities=(
         "{'frequencies', 'smoothed', 'calibrated'}",
@@ -317,16 +317,11 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
         return grown
 
-    def _recipe(self, cycles: int = 0, decay: float | None = None) -> Any:
+    def _recipe(self, cycles: int = 0) -> Any:
         from obliqua.refine import Recipe
 
         most = self.max_features_per_split
-        recipe = Recipe(max_features=None if most is None else int(most), cycles=cycles)
-        return replace(
-            recipe,
-            schedule=replace(recipe.schedule, decay=decay),
-            between=replace(recipe.between, decay=decay),
-        )
+        return Recipe(max_features=None if most is None else int(most), cycles=cycles)
 
     def _choose(self, problem: Problem, key: int, watch: "Watch") -> "SizeChoice":
         """Choose the number of leaves and between refined and greedy, on held-out rows."""
@@ -354,8 +349,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
         n_threads = thread_count(self.n_jobs)
         if choice.refined:
-            grower = self._grower(key, n_threads)
-            recipe = self._recipe(int(self.cycles), choice.decay)
+            grower, recipe = self._grower(key, n_threads), self._recipe(int(self.cycles))
             tree = refined_tree(problem, grower, choice.n_leaves, recipe, key, n_threads, watch)
             return measure_spread(tree, problem.Z, problem.weights, n_threads)
         most = self.max_leaf_nodes

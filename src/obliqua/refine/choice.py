@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 
@@ -41,12 +42,8 @@ ONE_DIVISION, ONE_DIVISION_OF_CLASS = 20_000, 100
 #: With at least so many rows, and so many for each weight of a hyperplane, refinement seldom
 #: loses, and then little.
 FEW_ROWS, FEW_PER_WEIGHT = 2_000, 100
-#: Below so many rows, refined and greedy trees are compared on other divisions than those that
-#: have chosen the size: the best of many looks better than it is.
-TINY, MORE_DIVISIONS = 1_000, 2
-#: How much hyperplanes may be drawn to 0 where there are so few rows. The usual decay chooses the
-#: size, so that all sizes have equally many tries; then these are tried with it.
-STRONG_DECAYS = (0.3, 0.1)
+#: Below so many rows, refinement must win by more than chance explains.
+TINY = 1_000
 #: The leaves of a tree for which there was no time to choose.
 HURRIED = 8
 #: Strengths among which calibration chooses: as how many rows the node above counts.
@@ -68,7 +65,6 @@ class SizeChoice:
     sizes: Int64Array  # the numbers of leaves that were tried; empty if none were
     scores: FloatArray  # the accuracy of refined trees of these sizes
     greedy_score: float  # that of the greedy tree; NaN if it was not tried
-    decay: float | None = None  # how much hyperplanes are drawn to 0; None: as usual
 
 
 def is_small(problem: Problem) -> bool:
@@ -129,39 +125,30 @@ def choose(
     found = np.array(sizes[: len(tried)], dtype=np.int64)
     if n_leaves is None and watch.is_up and sizes[len(tried) - 1] < HURRIED:
         return SizeChoice(min(HURRIED, sizes[-1]), True, found, scores, float("nan"))
-    size = int(found[best])
-    wrong, decay = tried[best], None
-    if size > 1 and _n_rows(problem) < TINY and not watch.is_up:
-        wrong, decay = _with_decay(trials, size, wrong)
     if greedy is None or watch.is_up:
-        return SizeChoice(size, True, found, scores, float("nan"), decay)
+        return SizeChoice(int(found[best]), True, found, scores, float("nan"))
     plain = trials.greedy(greedy, n_leaves)
-    won = float((plain - wrong).sum())
-    if _n_rows(problem) < TINY:
-        won = 0.0
-        for number in range(MORE_DIVISIONS):
-            parts = divisions(problem, child_key(key, 4000 + number))
-            again = _Trials(parts, grower, recipe, key, n_threads, watch)
-            won += float((again.greedy(greedy, n_leaves) - again.refined(size, decay)).sum())
-    refined = won >= -_EQUAL * float(trials.weight.sum())
-    kept = "the refined trees are kept" if refined else "it is kept"
+    refined = _is_better(tried[best], plain, tiny=_n_rows(problem) < TINY)
+    won = "the refined trees are better"
+    kept = won if refined else "the refined ones are not clearly better, so it is kept"
     watch.say(
         "Tried the greedy tree, pruned by cross-validation: "
         f"{_share(trials.accuracy(plain))} right on held-out rows; {kept}."
     )
-    return SizeChoice(size, refined, found, scores, trials.accuracy(plain), decay)
-
-
-def _with_decay(trials: _Trials, size: int, usual: FloatArray) -> tuple[FloatArray, float | None]:
-    """Return what the best decay has wrong, and that decay; of equal ones the strongest."""
-    decays: tuple[float | None, ...] = (*STRONG_DECAYS, None)
-    found = [*(trials.refined(size, decay) for decay in STRONG_DECAYS), usual]
-    best = int(np.argmin([wrong.sum() for wrong in found]))
-    return found[best], decays[best]
+    return SizeChoice(int(found[best]), refined, found, scores, trials.accuracy(plain))
 
 
 def _share(accuracy: float) -> str:
     return f"{100 * accuracy:.1f} %"
+
+
+def _is_better(refined: FloatArray, greedy: FloatArray, tiny: bool) -> bool:
+    """Compare the weights of rows that were wrong, row by row."""
+    won = greedy - refined
+    if not tiny:
+        return float(won.sum()) > 0.0
+    # The difference of two paired counts, in its standard errors.
+    return float(won.sum()) > sqrt(float((won * won).sum()))
 
 
 def _most_leaves(problem: Problem, max_depth: int | None) -> int:
@@ -203,10 +190,8 @@ class _Trials:
         """Return the share of the weight that is right."""
         return 1.0 - float(wrong.sum() / self.weight.sum())
 
-    def refined(self, n_leaves: int, decay: float | None = None) -> FloatArray:
+    def refined(self, n_leaves: int) -> FloatArray:
         """Return the weight of each row that refined trees have wrong, 0 if it is right."""
-        schedule = self.recipe.schedule
-        schedule = schedule if decay is None else replace(schedule, decay=decay)
 
         def grown() -> Iterator[Tree]:
             for k, (train, _) in enumerate(self.divisions):
@@ -217,7 +202,7 @@ class _Trials:
                 yield refine_only(
                     tree,
                     train,
-                    schedule,
+                    self.recipe.schedule,
                     self.recipe.max_features,
                     child_key(self.key, 2000 + k),
                     self.n_threads,

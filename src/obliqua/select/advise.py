@@ -125,7 +125,7 @@ def advise(
     >>> X, y = make_pol(200, random_state=0, return_X_y=True)
     >>> advice = advise(X, y, n_folds=5, n_repeats=1)
     >>> advice.choice, advice.pays
-    ('refined', 'accuracy')
+    ('dense', 'accuracy')
     """
     found_out = note_of_numbers(task, y)
     task = task_of(task, y)
