@@ -114,7 +114,7 @@ class Killing:
 CLASSES = HHCartClassifier(variant="dominant", max_depth=3, pruning="holdout")
 NUMBERS = CartRegressor(max_depth=3, pruning=None)
 SURVEY = {"FirstLook", "WeightLook", "LevelLook"}
-GROWTH = {"NodeSums", "LineRanges", "OpenHistogram", "LineValues", "NodeRows"}
+GROWTH = {"NodeSums", "LineRanges", "LineHistogram", "OpenHistogram", "LineValues", "NodeRows"}
 HELD_OUT = {"KeysOfBatches", "HashHistogram", "NextPieces", "DivideRows", "SumsOfLeaves"}
 SPREAD = {"LeafRanges", "LeafSums"}
 EVERY_KIND = {
@@ -133,7 +133,7 @@ def killed_in(
     monkeypatch: Any,
 ) -> tuple[set[str], int]:
     """Fit with a kill in the first pass of each kind; compare; return kinds, and passes."""
-    monkeypatch.setattr(source_rows.MemoryPlan, "at_once", AtOnce(bins=1 << 14, rows=FEW_ROWS))
+    monkeypatch.setattr(source_rows.MemoryPlan, "at_once", AtOnce(bins=1 << 12, rows=FEW_ROWS))
     seen: set[str] = set()
     n_passes = n_killed = 0
     call = DaskTasks.__call__
@@ -162,7 +162,7 @@ def killed_in(
 def test_workers_that_are_killed(
     client: Any, frame: Any, files: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    kinds = {"FirstLook", "OpenHistogram", "NodeRows"}
+    kinds = {"FirstLook", "LineHistogram", "NodeRows"}
     model = CartClassifier(max_depth=3, pruning=None)
     killed_in(kinds, model, "y", frame, files, tmp_path, monkeypatch)
     assert {path.name for path in tmp_path.iterdir()} == kinds

@@ -561,7 +561,7 @@ def test_what_needs_rows_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     for estimator, said in [
         (LMDTClassifier(), "LMDTClassifier needs all rows in one memory"),
-        (OC1Classifier(), "the method Climb must see the rows .* give sample_rows"),
+        (OC1Classifier(), "the method Climb must see the rows .* give sample_rows.* CART, HHCART"),
         (OC1Classifier(sample_rows=10**6), "sample_rows=1000000 rows .* holds [0-9]+ of them"),
         (CartClassifier(pruning="cv"), r"CrossValidation\(.*\) needs all rows in one memory"),
         (CartClassifier(max_features=1, pruning=None), "a node that draws its features must see"),

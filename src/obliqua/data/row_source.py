@@ -32,6 +32,7 @@ __all__ = [
     "RowQuestion",
     "RowSource",
     "Splits",
+    "added",
 ]
 
 
@@ -143,6 +144,13 @@ class AddsInPlace(RowQuestion, Protocol):
         object
             What all of them answer together.
         """
+
+
+def added(question: RowQuestion, found: Any, problem: Problem, rows: Int32Array) -> Any:
+    """Add what some more rows answer, where it stands if the question can do that."""
+    if isinstance(question, AddsInPlace):
+        return question.more(found, problem, rows)
+    return question.joined([found, question.of(problem, rows)])
 
 
 Questions: TypeAlias = Mapping[int, Sequence[RowQuestion]]  # by node

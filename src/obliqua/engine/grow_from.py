@@ -187,17 +187,15 @@ def check_sums_are_enough(
     """Refuse what cannot be grown from sums over rows, nor from a sample of these."""
     needs = what_needs_rows(outline, proposals, criterion)
     if needs is not None and not (needs.may_sample and sample_rows is not None):
-        instead = (
-            "take a method that works with sums: CART, HHCART without trimming, Discriminants"
+        sample = (
+            "give sample_rows, 50,000 for instance: so many rows of each node are looked at for "
+            "directions, all rows for cuts; or "
         )
-        if needs.may_sample:
-            instead = (
-                "give sample_rows, 50,000 for instance: so many rows of each node are looked "
-            )
-            instead += f"at for directions, all rows for cuts; or {instead}"
         raise ValueError(
             f"Rows in parts answer with sums; {needs.what} must see the rows of a node "
-            f"themselves. Put all rows into one memory (`grow`), or {instead}."
+            f"themselves. Put all rows into one memory (`grow`), or "
+            f"{sample if needs.may_sample else ''}take a method that works with sums: CART, "
+            "HHCART without trimming, Discriminants."
         )
     if needs is not None and outline.coded.any():
         raise ValueError(

@@ -29,7 +29,7 @@ from obliqua._core.grow.coding import (
 from obliqua._core.grow.level_means import means_of_levels
 from obliqua._typing import AnyArray, FloatArray, Int32Array, Int64Array
 from obliqua.data.problem import Problem
-from obliqua.data.row_source import RowQuestion
+from obliqua.data.row_source import RowQuestion, added
 from obliqua.data.target import Numbers
 from obliqua.engine.assemble import GO_LEFT, GO_RIGHT, STAND_IN
 from obliqua.engine.coding import CodedColumns, Terms
@@ -51,6 +51,8 @@ __all__ = [
     "spread_of",
 ]
 
+ROWS_SEEN = 1 << 14  # at a time
+
 
 # --- other ways to see rows ----------------------------------------------------------------------
 
@@ -71,9 +73,19 @@ class SeenAs:
 
     def of(self, problem: Problem, rows: Int32Array) -> list[Any]:
         """Return what some rows answer."""
-        seen = self.view.of(problem, rows)
+        seen = self.view.of(problem, rows[:ROWS_SEEN])
         every = np.arange(seen.n_rows, dtype=np.int32)
-        return [question.of(seen, every) for question in self.questions]
+        found = [question.of(seen, every) for question in self.questions]
+        return self.more(found, problem, rows[ROWS_SEEN:])
+
+    def more(self, found: list[Any], problem: Problem, rows: Int32Array) -> list[Any]:
+        """Add what some more rows answer; few at a time, for seen rows take memory."""
+        for first in range(0, len(rows), ROWS_SEEN):
+            seen = self.view.of(problem, rows[first : first + ROWS_SEEN])
+            every = np.arange(seen.n_rows, dtype=np.int32)
+            for k, question in enumerate(self.questions):
+                found[k] = added(question, found[k], seen, every)
+        return found
 
     def joined(self, answers: Sequence[list[Any]]) -> list[Any]:
         """Join the answers to each question."""

@@ -18,11 +18,11 @@ from obliqua._typing import AnyArray, Int32Array
 from obliqua.data.problem import Problem
 from obliqua.data.row_source import (
     AddingSource,
-    AddsInPlace,
     Answers,
     Questions,
     RowSource,
     Splits,
+    added,
 )
 from obliqua.engine.lines import Lines
 
@@ -136,10 +136,7 @@ class RowsInMemory:
         for node, asked in questions.items():
             found, rows = answers[node], self._rows_of(node)
             for k, question in enumerate(asked):
-                if isinstance(question, AddsInPlace):
-                    found[k] = question.more(found[k], self.problem, rows)
-                else:
-                    found[k] = question.joined([found[k], question.of(self.problem, rows)])
+                found[k] = added(question, found[k], self.problem, rows)
         return answers
 
     def _go_on(self, splits: Splits) -> None:

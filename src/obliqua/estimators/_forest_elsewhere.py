@@ -88,7 +88,8 @@ def _keeps_out_of_bag(forest: Any, rows: ForestElsewhere) -> bool | None:
     width = target.n_classes if is_classes else target.n_outputs
     keeps = rows.keeps_out_of_bag(width)
     if not keeps and (callable(forest.oob_score) or not is_classes):
-        needed = rows.facts.n_rows * (width + 2) * 32 // 2**20 + 16
+        reading = rows.table.plan.reading
+        needed = (rows.facts.n_rows * (width + 2) * 32 + reading) // 2**20 + 16
         raise NeedsAllRows(
             f"Scored out of bag, {rows.facts.n_rows:,} rows are predicted one by one, and a "
             f"{'score of your own' if is_classes else 'score of numbers'} takes all predictions "

@@ -211,7 +211,7 @@ def needs_rows(estimator: Any) -> str | None:
     """Return what of an estimator needs all rows in one memory, as far as parameters tell."""
     if not hasattr(estimator, "memory_limit"):
         return type(estimator).__name__
-    if estimator._refines():
+    if getattr(estimator, "refine", False):
         return "refine=True"
     if hasattr(estimator, "leaf_model"):
         if estimator.leaf_model != "constant" or estimator.leaf_smoothing:
