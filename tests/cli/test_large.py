@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from cli_tools import Run, people, table
-from obliqua.cli import _blocks, _memory
+from obliqua.cli import _blocks, _memory, _passes
+from obliqua.sources.rows import MemoryPlan
 
 pytest.importorskip("pyarrow")
 
@@ -178,8 +180,22 @@ def test_what_needs_all_rows(run: Run) -> None:
     assert "c45 needs all rows in memory" in told
     assert "--memory" in told
     assert "hhcart-d" in told
+    assert "oc1" not in told
+    assert "sample_rows" not in told
     assert "--types" in run(*words, "--types", code=1).stderr
     assert "hhcart-d-fisher" in run(*words).stderr
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("method", ["oc1", "fdt"])
+def test_what_needs_samples(run: Run, method: str) -> None:
+    Path("t.csv").write_text(table())
+    words = "fit", "t.csv", "-t", "y", "--memory", "500MB", "-m", method
+    told = run(*words, code=1).stderr
+    assert "--set sample_rows=50000" in told
+    assert "reads in passes: cart, hhcart-a, hhcart-d, hhcart-d-fisher, hhcart-3, forest." in told
+    assert "is read in passes" not in told
+    run(*words, "--set", "sample_rows=100")
 
 
 def test_messages_of_passes_are_those_of_the_command(run: Run) -> None:
@@ -212,3 +228,76 @@ def test_what_a_control_group_has_left(tmp_path: Path) -> None:
     assert list(_memory._left_in(tmp_path, "memory.max", "memory.current")) == [500]
     (tmp_path / "memory.max").write_text("max")
     assert list(_memory._left_in(tmp_path, "memory.max", "memory.current")) == []
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_negative_weight_is_refused_with_its_row(run: Run) -> None:
+    rows = [f"{k % 7},{-1 if k == 300 else 1},{k % 2}" for k in range(400)]
+    Path("t.csv").write_text("\n".join(["a,w,y", *rows]) + "\n")
+    words = "fit", "t.csv", "-t", "y", "-m", "cart", "--weight", "w", "--memory", "500MB"
+    assert "column 'w' has -1 in row 301 (line 302)" in run(*words, code=1).stderr
+
+
+def test_pieces_written_anew_name_no_row() -> None:
+    piece = _passes.WrittenPiece(None, None, frozenset(), "t.csv", print)  # type: ignore[arg-type]
+    assert piece.row(3) == "one of its rows"
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_late_column_after_rows_were_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_passes, "GROUP", 1)
+    rows = [f"{k * 37 % 101},{'' if k < 300 else k % 5},{k % 2}" for k in range(500)]
+    Path("t.csv").write_text("\n".join(["a,late,y", *rows]) + "\n")
+    both_ways(run, "t.csv", "-t", "y", "-m", "cart", "--set", "max_depth=3")
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_endless_numbers_are_refused(run: Run) -> None:
+    a = np.random.default_rng(0).normal(size=400)
+    pl.DataFrame({"a": a, "y": np.where(np.arange(400) == 350, np.inf, a)}).write_parquet(
+        "t.parquet", row_group_size=100
+    )
+    words = "fit", "t.parquet", "-t", "y", "-m", "cart", "--task", "regression", "--memory"
+    for memory in ("100GB", "500MB"):
+        told = run(*words, memory, code=1).stderr
+        assert "1 value that is not finite, first inf in row 351" in told
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_targets_of_several_types(run: Run) -> None:
+    frame = mixed(400).select("a", "flag", "y")
+    frame[:200].with_columns(pl.col("y").cast(pl.Int32)).write_parquet("p_0.parquet")
+    late = frame[200:].with_columns(pl.when(pl.col("a") > 1).then(2**40).otherwise("y").alias("y"))
+    late.write_parquet("p_1.parquet")
+    frame[:50].with_columns(pl.col("y").cast(pl.Int8)).write_parquet("p_2.parquet")
+    both_ways(run, "p_*.parquet", "-t", "y", "-m", "cart")
+    frame[:50].with_columns(pl.col("y").cast(pl.String)).write_parquet("p_3.parquet")
+    told = run("fit", "p_*.parquet", "-t", "y", "-m", "cart", "--memory", "500MB", code=1).stderr
+    assert "p_3.parquet: the target 'y' is of type String" in told
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize(("task", "what"), [("classification", "class"), ("regression", "value")])
+def test_a_target_that_is_always_the_same(run: Run, task: str, what: str) -> None:
+    Path("t.csv").write_text("a,y\n" + "".join(f"{k},5\n" for k in range(400)))
+    words = "fit", "t.csv", "-t", "y", "-m", "cart", "--task", task, "--memory"
+    said = [run(*words, memory, code=1).stderr.splitlines()[-1] for memory in ("100GB", "500MB")]
+    assert f"one {what} only, 5" in said[0]
+    assert f"one {what} only, 5" in said[1]
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_threads_follow_the_plan(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    plan = MemoryPlan.of
+    monkeypatch.setattr(MemoryPlan, "of", lambda limit, n, table: plan(limit, min(n, 2), table))
+    watched = _passes.WatchedPasses.__call__
+
+    def noted(self: _passes.WatchedPasses, *words: Any) -> Any:
+        seen.append(self.n_threads)
+        return watched(self, *words)
+
+    monkeypatch.setattr(_passes.WatchedPasses, "__call__", noted)
+    Path("t.csv").write_text(table())
+    run("fit", "t.csv", "-t", "y", "-m", "cart", "--memory", "500MB", "--jobs", "3")
+    assert set(seen) == {2}

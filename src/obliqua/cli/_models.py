@@ -82,9 +82,16 @@ def takes_tables(estimator: Any) -> bool:
 
 def reads_in_passes(estimator: Any) -> bool:
     """Say whether a method can grow its tree from rows that are not in memory."""
-    from obliqua.estimators._in_passes import needs_rows
+    from obliqua.estimators._in_passes import needs_rows, needs_sample
 
-    return needs_rows(estimator) is None
+    return needs_rows(estimator) is None and not needs_sample(estimator)
+
+
+def could_sample(estimator: Any) -> bool:
+    """Say whether a method would read in passes, if it were given sample_rows."""
+    from obliqua.estimators._in_passes import needs_rows, needs_sample
+
+    return needs_rows(estimator) is None and needs_sample(estimator)
 
 
 def load_model(path: str) -> tuple[Any, Model]:

@@ -32,7 +32,7 @@ from obliqua.cli._numbers import parse
 from obliqua.cli._output import note
 from obliqua.cli._summary import LabelledRows
 from obliqua.cli._table import NamedTable, choose_features
-from obliqua.cli._target import choose_task
+from obliqua.cli._target import check_differ, choose_task
 from obliqua.cli._types import (
     QUALITATIVE,
     WHOLE,
@@ -78,6 +78,7 @@ class RowFiles:
     name: str
     paths: list[str] = field(default_factory=list)
     n_rows: int = 0
+    _schema: Any = None  # of the file that is being written
     _writer: Any = None
     _waiting: list[Any] = field(default_factory=list)
 
@@ -86,8 +87,9 @@ class RowFiles:
         if not rows.num_rows:
             return
         self.n_rows += rows.num_rows
-        if self._waiting and self._waiting[0].schema != rows.schema:
+        if self._schema is not None and self._schema != rows.schema:
             self.close()
+        self._schema = rows.schema
         self._waiting.append(rows)
         if sum(table.nbytes for table in self._waiting) >= GROUP:
             self._write()
@@ -341,6 +343,10 @@ class LearntTarget:
     n_words: int = 0  # that are no numbers, first of which is
     word: str = ""
     n_gaps: int = 0  # numbers that are missing, in words
+    n_endless: int = 0  # numbers that are not finite, first of which is
+    endless: str = ""
+    low: float = np.inf  # the least number, and the largest
+    high: float = -np.inf
 
     def read(self, table: NamedTable) -> tuple[AnyArray, FloatArray]:
         """Return codes and numbers of some rows."""
@@ -362,9 +368,16 @@ class LearntTarget:
         else:
             values = column.cast(polars.Float64).to_numpy()
         self.n_gaps += int(np.isnan(values).sum())
-        return self._codes(column), values
+        endless = np.isinf(values)
+        if endless.any():
+            row = int(np.argmax(endless))
+            self.n_endless += int(endless.sum())
+            self.endless = self.endless or f"{values[row]} in {table.where(row)}"
+        self.low = min(self.low, float(np.fmin.reduce(values, initial=np.inf)))
+        self.high = max(self.high, float(np.fmax.reduce(values, initial=-np.inf)))
+        return self._codes(column, table.source), values
 
-    def _codes(self, column: pl.Series) -> AnyArray:
+    def _codes(self, column: pl.Series, source: str) -> AnyArray:
         polars = require("polars", "cli", "Reading tables")
         if self.codes is None:
             return np.full(len(column), -1, np.int32)
@@ -378,10 +391,27 @@ class LearntTarget:
         for value in new:
             self.codes[value] = len(self.codes)
         fresh = polars.Series(self.name, new, dtype=column.dtype)
-        self.values = fresh if self.values is None else self.values.append(fresh)
-        known = polars.Series(self.name, list(self.codes), dtype=column.dtype)
-        places = np.arange(len(known), dtype=np.int32)
-        return np.asarray(column.replace_strict(known, places, return_dtype=polars.Int32))
+        if self.values is None:
+            self.values = fresh
+        elif self.values.dtype == fresh.dtype:
+            self.values.append(fresh)
+        else:
+            self.values = self._joined(self.values, fresh, source)
+        places = np.arange(len(self.values), dtype=np.int32)
+        column = column.cast(self.values.dtype)
+        return np.asarray(column.replace_strict(self.values, places, return_dtype=polars.Int32))
+
+    def _joined(self, values: pl.Series, fresh: pl.Series, source: str) -> pl.Series:
+        """Join values of two types of numbers; refuse other types that differ."""
+        polars = require("polars", "cli", "Reading tables")
+        if not (values.dtype.is_numeric() and fresh.dtype.is_numeric()):
+            raise Trouble(
+                f"{source}: the target {self.name!r} is of type {fresh.dtype}, and in the files "
+                f"before of type {values.dtype}. Write it with one type in all files."
+            )
+        found = [values.to_frame(), fresh.to_frame()]
+        joined: pl.Series = polars.concat(found, how="vertical_relaxed")[self.name]
+        return joined
 
     def _table(self, source: str) -> NamedTable:
         """Return a table of the different values."""
@@ -414,11 +444,18 @@ class LearntTarget:
                 f"{source}: the target {self.name!r} has {cells}, first {self.word}. Classes are "
                 "learnt with --task classification."
             )
+        if self.n_endless:
+            cells = counted(self.n_endless, "value that is", "values that are")
+            raise Trouble(
+                f"{source}: the target {self.name!r} has {cells} not finite, first {self.endless}."
+            )
         if self.n_gaps and not drop:
             raise Trouble(
                 f"The target {self.name!r} is missing in {counted(self.n_gaps, 'row')}. Fill it "
                 "in, or leave such rows out with --drop-missing-target."
             )
+        if self.low > self.high:
+            raise Trouble(f"The target {self.name!r} is empty in all rows.")
 
 
 # --- what is read --------------------------------------------------------------------------------
@@ -465,6 +502,10 @@ class WrittenPiece:
     def name(self) -> str:
         """What messages call it: the table that it was made from."""
         return self.source
+
+    def row(self, number: int) -> str:
+        """Return what messages call one of its rows; which of the table it was is not known."""
+        return "one of its rows"
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
@@ -576,7 +617,7 @@ def written(
         codes, values = learnt.read(table)
         extra = {own[0]: codes, own[1]: values}
         if weight is not None:
-            extra[own[2]] = plain_numbers(table, [weight], "weights")[weight].to_numpy()
+            extra[own[2]] = _weights(table, weight)
         frame = _arrow(made)
         for name, column in extra.items():
             frame = frame.append_column(name, pa.array(column))
@@ -596,8 +637,10 @@ def written(
     labels = None
     if task == "regression":
         learnt.check_numbers(source, given["drop_missing_target"])
+        check_differ(target, task, np.array([learnt.low, learnt.high]))
     else:
         labels = learnt.labels(source)
+        check_differ(target, task, labels)
     if share is not None:
         note(
             f"--holdout draws each of the rows by itself here, {held.n_rows:,} in all; from a "
@@ -642,6 +685,19 @@ def _table_of(
     return WrittenTable(rows, held, chosen, labels, qualitative, whole, bool(numeric), source)
 
 
+def _weights(table: NamedTable, name: str) -> FloatArray:
+    """Return weights, none of them negative."""
+    found: FloatArray = plain_numbers(table, [name], "weights")[name].to_numpy()
+    bad = found < 0.0
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise Trouble(
+            f"{table.source}: weights must not be negative; column {name!r} has {found[row]:g} in "
+            f"{table.where(row)}. Use 0 to leave a row out."
+        )
+    return found
+
+
 def _own_names(taken: Sequence[str]) -> list[str]:
     """Return names for what is learnt and for weights that no column has."""
     found = []
@@ -679,12 +735,7 @@ def _is_view(kind: Any) -> bool:
 # --- messages ------------------------------------------------------------------------------------
 
 # How what the library says is said in the words of the command.
-OTHERS = (
-    "a larger memory_limit or fewer rows, or take CartClassifier, CartRegressor or "
-    "HHCartClassifier, which read rows in passes"
-)
 WORDS = (
-    (OTHERS, "more with --memory, fewer rows, or another --method, such as cart or hhcart-d"),
     ("[Gg]ive a memory_limit of", "Give --memory of"),
     ("memory_limit", "--memory"),
     ("a number as ccp_alpha", "a price with --set ccp_alpha=0.001"),
@@ -692,6 +743,9 @@ WORDS = (
     ("pruning=None", "--set pruning=none"),
     ("categorical_features", "--categorical"),
     ("refine=True", "the refinement of all splits"),
+    (r"Put all rows into one memory \(`grow`\)", "Allow more with --memory"),
+    ("sample_rows, 50,000 for instance", "--set sample_rows=50000"),
+    ("(?<!--set )sample_rows", "--set sample_rows"),
 )
 
 
@@ -707,30 +761,30 @@ def in_words_of_the_command(text: str) -> str:
 
 def fit_written(estimator: Any, table: WrittenTable, bar: Callable[[str, float], None]) -> None:
     """Fit an estimator to a table that was written anew, and show how far it is."""
-    run = WatchedPasses(Threads(thread_count(estimator.n_jobs)), table.rows.n_rows, bar)
+    run = WatchedPasses(thread_count(estimator.n_jobs), table.rows.n_rows, bar)
     try:
         estimator.fit(replace(table.large(run.read), run=run), None)
     except (ValueError, TypeError) as error:
         raise Trouble(in_words_of_the_command(" ".join(str(error).split()))) from error
 
 
-class WatchedPasses:
-    """Maps passes over pieces, and shows how far each is.
+class WatchedPasses(Threads):
+    """Threads that show how far each pass is.
 
     How many passes there will be nobody knows; the share is that of the present one.
 
     Parameters
     ----------
-    run : Threads
-        What does it.
+    n_threads : int
+        How many; fewer, if memory does not hold so many readers.
     n_rows : int
         How many rows there are.
     show : callable
         Called with what is being done, and the share of it that is done.
     """
 
-    def __init__(self, run: Threads, n_rows: int, show: Callable[[str, float], None]) -> None:
-        self.run = run
+    def __init__(self, n_threads: int, n_rows: int, show: Callable[[str, float], None]) -> None:
+        super().__init__(n_threads)
         self.n_rows = n_rows
         self.show = show
         self._what = ""
@@ -738,13 +792,13 @@ class WatchedPasses:
 
     def __call__(self, one_pass: PartPass, parts: Sequence[Any]) -> Iterator[Any]:
         """Return what a pass gives for all pieces."""
-        self._what, self._n_read = f"pass {self.run.n_passes + 1:,}", 0
+        self._what, self._n_read = f"pass {self.n_passes + 1:,}", 0
         nodes = getattr(one_pass, "questions", {})
         if nodes:
             depth = max(nodes).bit_length() - 1
             self._what += f", depth {depth}, {counted(len(nodes), 'node')}"
         self.read(0)
-        return self.run(one_pass, parts)
+        return super().__call__(one_pass, parts)
 
     def read(self, n_rows: int) -> None:
         """Say that some rows were read."""

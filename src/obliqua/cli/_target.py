@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from obliqua._typing import AnyArray
-from obliqua.cli._errors import counted
+from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._output import note
 from obliqua.cli._table import NamedTable
 from obliqua.cli._types import plain_numbers
+from obliqua.io.values import text_of
 from obliqua.select.task import MANY_CLASSES, task_of_names
 
-__all__ = ["choose_task", "learnt_rows", "read_target", "said_of_target"]
+__all__ = ["check_differ", "choose_task", "learnt_rows", "read_target", "said_of_target"]
 
 LIKE_COUNTS = 5  # so many different whole numbers may be counts
 
@@ -54,6 +55,15 @@ def read_target(table: NamedTable, target: str, task: str) -> AnyArray:
     more = "Classes are learnt with --task classification."
     found = plain_numbers(table, [target], "the target", more, needed=True)
     return np.asarray(found[target].to_numpy())
+
+
+def check_differ(target: str, task: str, values: AnyArray) -> None:
+    """Refuse a target that is the same in all rows."""
+    if len(np.unique(values)) < 2:
+        what = "class" if task == "classification" else "value"
+        raise Trouble(
+            f"The target {target!r} has one {what} only, {text_of(values[0])}; a tree needs two."
+        )
 
 
 def said_of_target(target: str, task: str, y: AnyArray) -> dict[str, str]:

@@ -26,6 +26,7 @@ from obliqua.cli._data import read_table
 from obliqua.cli._errors import Trouble, counted
 from obliqua.cli._memory import bytes_in_memory, in_words
 from obliqua.cli._models import (
+    could_sample,
     make_estimator,
     reads_in_passes,
     set_categories,
@@ -35,7 +36,7 @@ from obliqua.cli._models import (
 from obliqua.cli._output import chosen_target, each_note_once, note, print_facts, share_bar
 from obliqua.cli._summary import LabelledRows, Tally, TreeMeasure, summary, training_rows
 from obliqua.cli._table import NamedTable, choose_known
-from obliqua.cli._target import choose_task, learnt_rows, read_target, said_of_target
+from obliqua.cli._target import check_differ, choose_task, learnt_rows, read_target, said_of_target
 from obliqua.cli._types import (
     ColumnChoice,
     Features,
@@ -139,11 +140,7 @@ def fit(data: str, output: Path | None, **given: Any) -> None:
     if given["types"]:
         print_types(table, X, said)
         return
-    if len(np.unique(y)) < 2:
-        what = "class" if task == "classification" else "value"
-        raise Trouble(
-            f"The target {target!r} has one {what} only, {text_of(y[0])}; a tree needs two."
-        )
+    check_differ(target, task, y)
     rows = LabelledRows(X, y, None if weight is None else _weights(table, weight))
     tests = _other_rows(given, target, X, takes_tables(estimator))
     held = _held_out(y, given["holdout"], given["seed"], task)
@@ -255,10 +252,14 @@ def _check_reads_in_passes(
         for name in methods_for(task)
         if name != "sklearn" and reads_in_passes(make_estimator(name, (), 0, task))
     ]
+    sample = ""
+    if could_sample(estimator):
+        sample = "let it look for directions in samples with --set sample_rows=50000, "
     raise Trouble(
         f"{given['method']} needs all rows in memory, and {plan.called} would take about "
         f"{in_words(plan.needed)}; {in_words(plan.limit or 0)} may be taken. Allow more with "
-        f"--memory, take fewer rows, or a method that reads in passes: {', '.join(others)}."
+        f"--memory, {sample}take fewer rows, or a method that reads in passes: "
+        f"{', '.join(others)}."
     )
 
 

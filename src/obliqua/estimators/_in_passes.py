@@ -89,7 +89,7 @@ def surveyed_table(
         table = open_table(X, y, sample_weight)
     plan = MemoryPlan.of(limit, n_threads, table)
     if isinstance(run, Threads):
-        run = Threads(plan.n_threads)
+        run.n_threads = plan.n_threads
     if table.reading > limit:
         warn(
             f"To read {table.called} takes about {table.reading / 1e6:.0f} MB beside its rows, "
@@ -219,6 +219,19 @@ def needs_rows(estimator: Any) -> str | None:
         if estimator.quantiles is not None:
             return "the parameter quantiles"
     return None
+
+
+def needs_sample(estimator: Any) -> bool:
+    """Say whether a method lacks the parameter sample_rows, without which it needs all rows."""
+    from obliqua.engine.compiled import CompiledSide
+    from obliqua.engine.grow import proposals_of
+
+    if getattr(estimator, "sample_rows", 0) is not None:
+        return False
+    method = proposals_of(estimator._proposer()).proposer
+    return method is not None and not (
+        isinstance(method, CompiledSide) and method.needs_rows() is None
+    )
 
 
 def _check_in_passes(estimator: Any, outline: Problem) -> None:
