@@ -413,6 +413,17 @@ def test_predictions(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
         plain.predict(str(folder / "?.parquet"))
 
 
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["x", "y", "z"])])
+def test_categories_of_polars(kind: Any) -> None:
+    """Their numbers are unsigned, and some are missing."""
+    frame = coded_frame(400)[["a", "b", "label"]]
+    rows = pl.from_pandas(frame).with_columns(pl.col("b").cast(kind)).lazy()
+    found = CartClassifier(pruning=None, max_depth=3, memory_limit=LIMIT).fit(rows, "label")
+    other = CartClassifier(pruning=None, max_depth=3).fit(frame[["a", "b"]], frame["label"])
+    same(found, other)
+    assert (found.predict(rows) == other.predict(frame[["a", "b"]])).all()
+
+
 # --- what goes wrong -----------------------------------------------------------------------------
 
 
@@ -508,6 +519,10 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     pq.write_table(small().slice(0, 0), tmp_path / "empty.parquet")
     with pytest.raises(ValueError, match=r"empty\.parquet has no rows"):
         fit(tmp_path / "empty.parquet")
+    for name in ("nothing.parquet", "nothing.csv"):
+        (tmp_path / name).touch()
+        with pytest.raises(ValueError, match=rf"{name} is empty: it has no bytes"):
+            fit([tmp_path / "t.parquet", tmp_path / name])
 
 
 @pytest.mark.parametrize("given", ["path", "dataset"])

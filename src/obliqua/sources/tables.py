@@ -208,6 +208,11 @@ def _files(
     reading = 0
     for path in paths:
         state = FileState.of(path)
+        if state.size == 0:
+            raise ValueError(
+                f"{path} is empty: it has no bytes, and so no columns. Leave it out, or write it "
+                "again."
+            )
         if not _is_parquet(path):
             csv.append(state)
             continue
