@@ -168,7 +168,9 @@ def arrow_column(values: Any, called: str) -> RawColumn:
     if is_text(values.type):
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
-        codes = _signed(values).indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = (
+            _signed(values).indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        )
         return RawColumn(codes, values.dictionary.to_pylist(), called, kind)
     return RawColumn(_plain(values), None, called, kind)
 
