@@ -373,6 +373,16 @@ def survey_of(estimator: Any, path: Path) -> Any:
     return survey_table(table, _learning(estimator), Threads(2), plan, estimator._shaped).recipe
 
 
+def test_text_of_digits_is_text_again(tmp_path: Path) -> None:
+    """A file by itself need not show that a column is text."""
+    rows = [(code, int(code in ("07", "x"))) for code in ("07", "11", "x", "12")] * 30
+    whole, part = tmp_path / "whole.csv", tmp_path / "part.csv"
+    whole.write_text("code,label\n" + "".join(f"{code},{y}\n" for code, y in rows))
+    part.write_text("code\n07\n11\n")
+    tree = CartClassifier(pruning=None, memory_limit=LIMIT).fit(whole, "label")
+    assert tree.predict(part).tolist() == [1, 0]
+
+
 def test_predictions(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
     """Columns are found by name; what is written is there completely, or not at all."""
     tree = clone(ESTIMATORS["CART"]).fit(frame[FEATURES[::-1]], frame["label"])

@@ -64,7 +64,10 @@ def predict_in_parts(estimator: Any, X: Any, method: str = "predict") -> Iterato
             "Columns of files are found by name, and this estimator was fitted to a matrix "
             "without names. Fit it to a frame or to files."
         )
-    table = with_features(X, tuple(map(str, names)))
+    encoding = getattr(getattr(estimator, "model_", None), "encoding", None)
+    known = () if encoding is None else encoding.columns
+    text = [str(name) for name, column in zip(names, known, strict=False) if column.text]
+    table = with_features(X, tuple(map(str, names)), text)
     for piece in table.pieces:
         for batch in piece.batches(ROWS):
             if batch.n_rows:

@@ -127,11 +127,14 @@ def open_table(X: Any, learnt: Any, weight: str | None = None) -> LargeTable:
     return _frames(X, names, weight)
 
 
-def with_features(X: Any, names: tuple[str, ...]) -> LargeTable:
-    """Find the pieces of a table of which some columns are looked at, by their names."""
+def with_features(X: Any, names: tuple[str, ...], text: Sequence[str] = ()) -> LargeTable:
+    """Find the pieces of a table of which some columns are looked at, by their names.
+
+    `text`: columns of CSV files that are text, even where all of it looks like numbers.
+    """
     _check_elsewhere(X)
     if isinstance(X, str | os.PathLike | list | tuple):
-        return _files(_paths(X), (), None, names)
+        return _files(_paths(X), (), None, names, text)
     return _frames(X, (), None, names)
 
 
@@ -215,6 +218,7 @@ def _files(
     learnt: tuple[str, ...],
     weight: str | None,
     features: tuple[str, ...] | None = None,
+    text: Sequence[str] = (),
 ) -> LargeTable:
     pieces: list[Any] = []
     csv: list[FileState] = []
@@ -243,7 +247,7 @@ def _files(
             "one kind."
         )
     if csv:
-        return _csv_files(csv, learnt, weight, features)
+        return _csv_files(csv, learnt, weight, features, text)
     assert first is not None
     return LargeTable(pieces, first[1].features, first[2], _called(paths), reading=reading)
 
@@ -409,11 +413,12 @@ def _csv_files(
     learnt: tuple[str, ...],
     weight: str | None,
     features: tuple[str, ...] | None = None,
+    text: Sequence[str] = (),
 ) -> LargeTable:
     """Find out what the columns of CSV files hold: all of their text is read once."""
     pa: Any = require(*ARROW)
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
-    types: dict[str, Any] = {}
+    types: dict[str, Any] = dict.fromkeys(text, pa.string())
     for state in states:
         try:
             found = _csv_types(state.path, types)
