@@ -19,6 +19,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from obliqua import (
     CartClassifier,
@@ -39,6 +40,7 @@ from obliqua.sources import open_table, write_predictions
 from obliqua.sources import rows as source_rows
 from obliqua.sources.pieces import ParquetPiece
 from obliqua.sources.running import Stopped, Threads, check_stopped
+from obliqua.sources.survey import _distinct
 
 LIMIT = "17MB"
 FEATURES = list("abcdef")
@@ -371,6 +373,16 @@ def survey_of(estimator: Any, path: Path) -> Any:
     return survey_table(table, _learning(estimator), Threads(2), plan, estimator._shaped).recipe
 
 
+def test_text_of_digits_is_text_again(tmp_path: Path) -> None:
+    """A file by itself need not show that a column is text."""
+    rows = [(code, int(code in ("07", "x"))) for code in ("07", "11", "x", "12")] * 30
+    whole, part = tmp_path / "whole.csv", tmp_path / "part.csv"
+    whole.write_text("code,label\n" + "".join(f"{code},{y}\n" for code, y in rows))
+    part.write_text("code\n07\n11\n")
+    tree = CartClassifier(pruning=None, memory_limit=LIMIT).fit(whole, "label")
+    assert tree.predict(part).tolist() == [1, 0]
+
+
 def test_predictions(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
     """Columns are found by name; what is written is there completely, or not at all."""
     tree = clone(ESTIMATORS["CART"]).fit(frame[FEATURES[::-1]], frame["label"])
@@ -413,6 +425,17 @@ def test_predictions(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
         plain.predict(str(folder / "?.parquet"))
 
 
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["x", "y", "z"])])
+def test_categories_of_polars(kind: Any) -> None:
+    """Their numbers are unsigned, and some are missing."""
+    frame = coded_frame(400)[["a", "b", "label"]]
+    rows = pl.from_pandas(frame).with_columns(pl.col("b").cast(kind)).lazy()
+    found = CartClassifier(pruning=None, max_depth=3, memory_limit=LIMIT).fit(rows, "label")
+    other = CartClassifier(pruning=None, max_depth=3).fit(frame[["a", "b"]], frame["label"])
+    same(found, other)
+    assert (found.predict(rows) == other.predict(frame[["a", "b"]])).all()
+
+
 # --- what goes wrong -----------------------------------------------------------------------------
 
 
@@ -436,7 +459,7 @@ def fit(X: Any, **more: Any) -> Any:
         (small(b=["x"] * 3000), r"'b' holds text in .*2\.parquet, and numbers in"),
         (small(b=[None] * 2999 + [np.inf]), r"2\.parquet .*'b' contains infinity"),
         (small(label=[None, *[1] * 2999]), r"2\.parquet .*: y has no value in row 0 of the"),
-        (small(label=["x"] * 3000), "y mixes text and numbers in different pieces"),
+        (small(label=["x"] * 3000), "y mixes text and .*'label' has the type int64 in .*string"),
         (small(label=np.linspace(0, 1, 3000)), "Unknown label type: continuous"),
         (small(b=pa.array([0] * 3000, pa.date32())), r"'b' of .*2\.parquet has the type date32"),
         (small().rename_columns(["a", "b", "x"]), r"2\.parquet has no column 'label'"),
@@ -474,6 +497,20 @@ def test_rows_are_counted_in_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
         fit(tmp_path / "t.parquet", sample_weight="w")
 
 
+def test_infinite_numbers_are_found_in_the_file(tmp_path: Path) -> None:
+    number = np.zeros(3000)
+    number[2750] = np.inf
+    pq.write_table(small(m=number), tmp_path / "t.parquet", row_group_size=1000)
+    model = CartRegressor(pruning=None, memory_limit=LIMIT)
+    with pytest.raises(ValueError, match="y must be finite; got inf in row 2750 of the file"):
+        model.fit(tmp_path / "t.parquet", "m")
+
+
+def test_labels_that_mix_types_in_partitions() -> None:
+    with pytest.raises(ValueError, match=r"y mixes text and numbers .*, such as 'x' and 1"):
+        _distinct([np.array([1, 1]), np.array(["x"], object)])
+
+
 def test_a_folder_that_cannot_be_written(
     frame: pd.DataFrame, folder: Path, tmp_path: Path
 ) -> None:
@@ -508,6 +545,10 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     pq.write_table(small().slice(0, 0), tmp_path / "empty.parquet")
     with pytest.raises(ValueError, match=r"empty\.parquet has no rows"):
         fit(tmp_path / "empty.parquet")
+    for name in ("nothing.parquet", "nothing.csv"):
+        (tmp_path / name).touch()
+        with pytest.raises(ValueError, match=rf"{name} is empty: it has no bytes"):
+            fit([tmp_path / "t.parquet", tmp_path / name])
 
 
 @pytest.mark.parametrize("given", ["path", "dataset"])
@@ -588,6 +629,54 @@ def test_y_and_weights_are_names(tmp_path: Path) -> None:
     for limit in ("2 bananas", "1KB", 5):
         with pytest.raises(ValueError, match="memory_limit is a number of bytes"):
             CartClassifier(memory_limit=limit).fit(tmp_path / "t.parquet", y="label")
+
+
+def test_arrays_have_no_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_rows, "LEAST_LIMIT", 1)
+    mapped = np.memmap(tmp_path / "X", np.float64, "w+", shape=(3000, 2))
+    model = CartClassifier(memory_limit=1000)
+    with pytest.raises(TypeError, match=r"y is an array with a value for each .*got 'label'"):
+        model.fit(mapped, "label")
+    with pytest.raises(TypeError, match=r"sample_weight is an array with a value .*got 'w'"):
+        model.fit(mapped, np.zeros(3000, int), "w")
+
+
+def test_what_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="No files are given"):
+        CartClassifier().fit([], "label")
+    with pytest.raises(ValueError, match="No files are given"):
+        open_table([], "label")
+    (tmp_path / "t.csv").write_text("a,a,label\n1,2,0\n")
+    with pytest.raises(ValueError, match=r"t\.csv .*several columns 'a'"):
+        fit(tmp_path / "t.csv")
+
+
+def test_a_limit_that_no_machine_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    pq.write_table(small(), tmp_path / "t.parquet")
+    model = CartClassifier(max_depth=1, pruning=None, memory_limit=10**30)
+    assert model.fit(tmp_path / "t.parquet", "label").get_n_leaves() == 2
+
+
+def test_predictions_that_cannot_be_written(
+    frame: pd.DataFrame, folder: Path, tmp_path: Path
+) -> None:
+    files, out = str(folder / "?.parquet"), tmp_path / "said.parquet"
+    for call in (CartClassifier().predict, lambda X: write_predictions(CartClassifier(), X, out)):
+        with pytest.raises(NotFittedError, match="not fitted"):
+            call(files)
+    tree = CartClassifier(max_depth=1).fit(frame[FEATURES], frame["label"])
+    with pytest.raises(TypeError, match=r"X tells where a table is.*got DataFrame"):
+        write_predictions(tree, frame, out)
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write_predictions(tree, files, tmp_path)
+    with pytest.raises(ValueError, match="CartClassifier has no method 'nix'"):
+        write_predictions(tree, files, out, method="nix")
+    with pytest.raises(TypeError, match="column is the name of a column, a text; got 3"):
+        write_predictions(tree, files, out, column=3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="A Parquet file is written"):
+        write_predictions(tree, files, tmp_path / "said.csv")
+    assert not any(tmp_path.iterdir())
 
 
 def test_who_takes_no_files_says_so(folder: Path) -> None:

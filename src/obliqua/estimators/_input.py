@@ -75,6 +75,8 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
             f"{type(X).__name__}. Read it first. CartClassifier, HHCartClassifier and forests are "
             "fitted to tables elsewhere."
         )
+    if isinstance(X, list | tuple) and not X and isinstance(y, str):
+        raise ValueError("No files are given: X is an empty list. Give at least one path.")
     X = readable(X)
     chosen = getattr(estimator, "categorical_features", None)
     if sparse.issparse(X):

@@ -133,7 +133,10 @@ class ArrowBatch:
 
     def frame(self) -> Any:
         """Return the features as a frame."""
-        return self._rows.select(list(self._chosen.features)).to_pandas(ignore_metadata=True)
+        pa: Any = require(*ARROW)
+        names = list(self._chosen.features)
+        columns = [_signed(self._rows.column(name)) for name in names]
+        return pa.record_batch(columns, names).to_pandas()
 
     def feature(self, place: int) -> RawColumn:
         """Return a column of the features."""
@@ -165,9 +168,21 @@ def arrow_column(values: Any, called: str) -> RawColumn:
     if is_text(values.type):
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
-        codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = (
+            _signed(values).indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        )
         return RawColumn(codes, values.dictionary.to_pylist(), called, kind)
     return RawColumn(_plain(values), None, called, kind)
+
+
+def _signed(values: Any) -> Any:
+    """Return categories whose numbers may be negative, as polars has none; others as they are."""
+    pa: Any = require(*ARROW)
+    if not pa.types.is_dictionary(values.type):
+        return values
+    if not pa.types.is_unsigned_integer(values.type.index_type):
+        return values
+    return pa.DictionaryArray.from_arrays(values.indices.cast(pa.int64()), values.dictionary)
 
 
 def is_text(kind: Any) -> bool:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
@@ -50,14 +51,23 @@ def predict_in_parts(estimator: Any, X: Any, method: str = "predict") -> Iterato
     ...     [said.tolist() for said in predict_in_parts(tree, folder)]
     [[0, 0, 0, 1, 1, 1]]
     """
+    check_is_fitted(estimator)
+    call = getattr(estimator, method, None) if isinstance(method, str) else None
+    if not callable(call):
+        raise ValueError(
+            f"{type(estimator).__name__} has no method {method!r}. Give the name of one that says "
+            "something of rows, such as 'predict'."
+        )
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         raise ValueError(
             "Columns of files are found by name, and this estimator was fitted to a matrix "
             "without names. Fit it to a frame or to files."
         )
-    table = with_features(X, tuple(map(str, names)))
-    call = getattr(estimator, method)
+    encoding = getattr(getattr(estimator, "model_", None), "encoding", None)
+    known = () if encoding is None else encoding.columns
+    text = [str(name) for name, column in zip(names, known, strict=False) if column.text]
+    table = with_features(X, tuple(map(str, names)), text)
     for piece in table.pieces:
         for batch in piece.batches(ROWS):
             if batch.n_rows:
@@ -100,6 +110,7 @@ def write_predictions(
     pa: Any = require(*ARROW)
     parquet: Any = require("pyarrow.parquet", *ARROW[1:])
     path = os.fspath(path)
+    _check_output(path, column)
     unfinished = f"{path}.{secrets.token_hex(4)}.unfinished"
     writer, n_rows = None, 0
     try:
@@ -121,6 +132,22 @@ def write_predictions(
             os.remove(unfinished)
         raise
     return n_rows
+
+
+def _check_output(path: str, column: Any) -> None:
+    """Refuse what cannot be a Parquet file, or the name of its column."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(
+            f"{path} is a folder. Give the path of the file to write, such as "
+            f"{os.path.join(path, 'predictions.parquet')!r}."
+        )
+    if path.lower().endswith(".csv"):
+        raise ValueError(
+            f"A Parquet file is written, and {path} is the name of a CSV file. Give a path that "
+            "ends in .parquet."
+        )
+    if not isinstance(column, str):
+        raise TypeError(f"column is the name of a column, a text; got {column!r}.")
 
 
 def _writer(parquet: Any, unfinished: str, schema: Any, path: str) -> Any:

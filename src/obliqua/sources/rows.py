@@ -20,6 +20,7 @@ __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
 #: What a fit takes above what imports take, if nothing else is said.
 USUAL_LIMIT = 512 << 20
 LEAST_LIMIT = 16 << 20
+MOST_LIMIT = 1 << 50  # more than machines have, and numbers of rows stay small enough
 BYTES_OF_NODE = 2  # that a row has come to
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
@@ -43,7 +44,7 @@ def bytes_of(limit: Any) -> int:
             f"memory_limit is a number of bytes, at least {LEAST_LIMIT:,}, or a text such as "
             f"'2GB'; got {limit!r}."
         )
-    return found
+    return min(found, MOST_LIMIT)
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,14 @@ def _with_row(error: Exception, batch: Batch, piece: Piece, first: int) -> Excep
                 f"y has no value in {row}, counted from 0. Leave such rows out, or give them a "
                 "value of their own."
             )
+    if learnt is not None and learnt.dtype.kind == "f":
+        bad = ~np.isfinite(learnt.reshape(len(learnt), -1)).all(axis=1)
+        if bad.any():
+            place = int(np.argmax(bad))
+            return ValueError(
+                f"y must be finite; got {learnt[place].tolist()} in {piece.row(first + place)}, "
+                "counted from 0. Leave such rows out."
+            )
     if weights is not None and weights.dtype.kind in "biuf":
         bad = ~np.isfinite(weights) | (weights < 0)
         if bad.any():
@@ -276,9 +284,11 @@ def _distinct(labels: list[AnyArray]) -> AnyArray:
     try:
         return np.unique(np.concatenate(labels))
     except TypeError as error:
+        by_type = {type(label): label for some in labels for label in some.tolist()}
+        examples = " and ".join(sorted(map(repr, by_type.values())))
         raise ValueError(
-            f"y mixes text and numbers in different pieces of the table: {error}. Write all "
-            "labels in one way."
+            f"y mixes text and numbers in different pieces of the table, such as {examples}. "
+            "Write all labels in one way."
         ) from error
 
 

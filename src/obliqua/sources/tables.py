@@ -115,6 +115,7 @@ def open_table(X: Any, learnt: Any, weight: str | None = None) -> LargeTable:
         The table. ``fit(table, None)`` of an estimator takes it; with another `run`
         (``dataclasses.replace(table, run=...)``) its passes are mapped by somebody else.
     """
+    _check_elsewhere(X)
     names = _names_of_learnt(learnt)
     if not (weight is None or isinstance(weight, str)):
         raise TypeError(
@@ -126,11 +127,27 @@ def open_table(X: Any, learnt: Any, weight: str | None = None) -> LargeTable:
     return _frames(X, names, weight)
 
 
-def with_features(X: Any, names: tuple[str, ...]) -> LargeTable:
-    """Find the pieces of a table of which some columns are looked at, by their names."""
+def with_features(X: Any, names: tuple[str, ...], text: Sequence[str] = ()) -> LargeTable:
+    """Find the pieces of a table of which some columns are looked at, by their names.
+
+    `text`: columns of CSV files that are text, even where all of it looks like numbers.
+    """
+    _check_elsewhere(X)
     if isinstance(X, str | os.PathLike | list | tuple):
-        return _files(_paths(X), (), None, names)
+        return _files(_paths(X), (), None, names, text)
     return _frames(X, (), None, names)
+
+
+def _check_elsewhere(X: Any) -> None:
+    """Refuse what does not tell where a table is."""
+    if isinstance(X, list | tuple) and not X:
+        raise ValueError("No files are given: X is an empty list. Give at least one path.")
+    if isinstance(X, LargeTable) or not is_table_elsewhere(X):
+        raise TypeError(
+            "X tells where a table is: a path, a pattern, a list of paths, a LazyFrame of polars "
+            f"or a Dataset of Arrow; got {type(X).__name__}. What is in memory goes to the "
+            "methods of an estimator."
+        )
 
 
 def _names_of_learnt(learnt: Any) -> tuple[str, ...]:
@@ -201,13 +218,20 @@ def _files(
     learnt: tuple[str, ...],
     weight: str | None,
     features: tuple[str, ...] | None = None,
+    text: Sequence[str] = (),
 ) -> LargeTable:
     pieces: list[Any] = []
     csv: list[FileState] = []
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
+    types_of_learnt: dict[str, tuple[Any, str]] = {}
     reading = 0
     for path in paths:
         state = FileState.of(path)
+        if state.size == 0:
+            raise ValueError(
+                f"{path} is empty: it has no bytes, and so no columns. Leave it out, or write it "
+                "again."
+            )
         if not _is_parquet(path):
             csv.append(state)
             continue
@@ -215,6 +239,7 @@ def _files(
         reading = max(reading, held)
         chosen, kinds = _chosen(schema, learnt, weight, path, features)
         first, chosen, kinds = _like_first(first, path, chosen, kinds)
+        _check_learnt(schema, learnt, path, types_of_learnt)
         pieces += [ParquetPiece(state, some, chosen, starts[some[0]]) for some in groups]
     if csv and pieces:
         raise ValueError(
@@ -222,9 +247,26 @@ def _files(
             "one kind."
         )
     if csv:
-        return _csv_files(csv, learnt, weight, features)
+        return _csv_files(csv, learnt, weight, features, text)
     assert first is not None
     return LargeTable(pieces, first[1].features, first[2], _called(paths), reading=reading)
+
+
+def _check_learnt(
+    schema: Any, learnt: tuple[str, ...], path: str, known: dict[str, tuple[Any, str]]
+) -> None:
+    """Refuse what is learnt if it is text in one file and not in another; note its type."""
+    for name in learnt:
+        now = schema.field(name).type
+        if str(now) == "null":
+            continue
+        before, where = known.setdefault(name, (now, path))
+        if is_text(before) != is_text(now):
+            raise ValueError(
+                "y mixes text and numbers in different pieces of the table: the column "
+                f"{name!r} has the type {before} in {where}, and {now} in {path}. Write all "
+                "labels in one way."
+            )
 
 
 def _called(paths: Sequence[str]) -> str:
@@ -371,11 +413,12 @@ def _csv_files(
     learnt: tuple[str, ...],
     weight: str | None,
     features: tuple[str, ...] | None = None,
+    text: Sequence[str] = (),
 ) -> LargeTable:
     """Find out what the columns of CSV files hold: all of their text is read once."""
     pa: Any = require(*ARROW)
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
-    types: dict[str, Any] = {}
+    types: dict[str, Any] = dict.fromkeys(text, pa.string())
     for state in states:
         try:
             found = _csv_types(state.path, types)
@@ -400,6 +443,11 @@ def _csv_types(path: str, before: dict[str, Any]) -> dict[str, Any]:
     csv: Any = require("pyarrow.csv", *ARROW[1:])
     with csv.open_csv(path) as reader:
         names = reader.schema.names
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"it has several columns {twice[0]!r} in its first line. Give each a name of its own."
+        )
     place = {name: narrow.index(before.get(name, pa.null())) for name in names}
     for rows in csv_batches(path, dict.fromkeys(names, pa.string()), names):
         for name in names:
@@ -503,6 +551,11 @@ def array_table(
     if chunks and isinstance(chunks[0], int):
         rows_of_piece = max(rows_of_piece // chunks[0], 1) * chunks[0]
     for name, other in (("y", y), ("sample_weight", weights)):
+        if other is not None and np.ndim(other) == 0:
+            raise TypeError(
+                f"X is an array, whose columns have no names: {name} is an array with a value "
+                f"for each of its {n_rows} rows; got {other.item()!r}."
+            )
         if other is not None and len(other) != n_rows:
             raise ValueError(
                 f"X has {n_rows} rows, and {name} has {len(other)}. Give one for each."
