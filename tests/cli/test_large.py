@@ -87,6 +87,41 @@ def test_a_pattern_of_files(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("small_parts")
+def test_files_that_do_not_go_together(run: Run) -> None:
+    """A file is named, with the row in it, whether all are read at once or not."""
+    words = "-t", "y", "-m", "cart", "-o", "m.obliqua"
+    Path("p_0.csv").write_text(table(60))
+    Path("p_1.csv").touch()
+    for memory, cells in (("100GB", "1 row"), ("500MB", "some rows")):
+        told = run("fit", "p_*.csv", *words, "--memory", memory, code=1).stderr
+        assert "p_1.csv is empty. A table has a header" in told
+        Path("p_2.csv").write_text(table(60) + "1,2,3,\n")
+        told = run("fit", "p_0.csv", "p_2.csv", *words, "--memory", memory, code=1).stderr
+        assert f"'y' is empty in {cells}, first in row 61 (line 62) of p_2.csv" in told
+    told = run("fit", "p_0.csv", "p_?.csv", *words, code=1).stderr
+    assert "p_0.csv is given twice" in told
+    assert "- , is read alone" in run("fit", "-", "p_0.csv", *words, code=2).stderr.replace(
+        ",", " ,"
+    )
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_columns_that_begin_without_values(run: Run) -> None:
+    """As the first of some Parquet files often has them; files are given one by one."""
+    frame = mixed(400).select("a", "y", late=pl.Series(["u", "v"] * 200), none=None)
+    frame[:100].with_columns(late=None).write_parquet("p_0.parquet")
+    frame[100:].write_parquet("p_1.parquet")
+    files = "p_0.parquet", "p_1.parquet"
+    assert "late" not in both_ways(run, *files, "-t", "y", "-m", "cart")
+    run("predict", "whole.obliqua", *files, "-o", "said.csv")
+    assert pl.read_csv("said.csv").height == 400
+    frame.with_columns(late=1.5).write_parquet("p_2.parquet")
+    words = "-t", "y", "-m", "cart", "--memory", "500MB"
+    told = run("fit", *files, "p_2.parquet", *words, code=1).stderr
+    assert "p_2.parquet: column 'late' holds numbers, and text in the files before" in told
+
+
+@pytest.mark.usefixtures("small_parts")
 def test_levels_gaps_and_late_columns(run: Run) -> None:
     # The column late has no values in the first parts, and zip is whole numbers as categories.
     lines = people(300).splitlines()

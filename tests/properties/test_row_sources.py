@@ -144,10 +144,10 @@ def wide_case(n: int = 20_000) -> Case:
 
 @pytest.mark.parametrize("name", ["CART", "HHCART(A)", "HHCART(D)"])
 def test_many_rows(name: str) -> None:
-    problem = problem_of(wide_case())
+    problem = problem_of(wide_case(8000))
     method, rules = METHODS[name], Rules(max_depth=4)
     whole = grow(problem, method, "twoing", rules)
-    for few in (0, 2500):
+    for few in (0, 1000):
         post = Post()
         source = RowsInParts(cut_up(problem, 5, seed=1), post)
         assert grow_from(source, method, "twoing", rules, few_rows=few) == whole
@@ -288,9 +288,9 @@ def test_trees_of_numbers(
 def test_slopes_of_many_rows(n_outputs: int) -> None:
     """All kinds of directions win somewhere, and a price keeps some of them from winning."""
     rng = np.random.default_rng(n_outputs)
-    X = rng.normal(size=(3000, 4)).astype(np.float32)
+    X = rng.normal(size=(1500, 4)).astype(np.float32)
     y = np.abs(X @ rng.normal(size=(4, n_outputs)) + X[:, :1] * X[:, 1:2])
-    weights = rng.integers(1, 4, 3000)
+    weights = rng.integers(1, 4, 1500)
     labels = set()
     for criterion, method in [
         ("squared_error", Slopes()),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -90,9 +92,12 @@ def test_processes_do_as_well_as_threads(rows: Any) -> None:
     """Then all that travels is pickled, and no task finds what another has left."""
     X, y, w = rows
     chunked = da.from_array(X, chunks=(LENGTHS, 4))
-    with dask.config.set(scheduler="processes", num_workers=2):
-        found = CartClassifier(max_depth=2, pruning=None).fit(chunked, y, w)
-    assert found.tree_ == CartClassifier(max_depth=2, pruning=None).fit(X, y, w).tree_
+    with (
+        ProcessPoolExecutor(2, multiprocessing.get_context("forkserver")) as pool,
+        dask.config.set(scheduler="processes", pool=pool),
+    ):
+        found = CartClassifier(max_depth=1, pruning=None).fit(chunked, y, w)
+    assert found.tree_ == CartClassifier(max_depth=1, pruning=None).fit(X, y, w).tree_
 
 
 def test_predictions_are_lazy(rows: Any) -> None:
@@ -155,17 +160,44 @@ def test_what_dask_is_given_wrongly(rows: Any) -> None:
         CartClassifier().fit(nan, "y")
 
 
-def test_a_task_that_fails_is_told(rows: Any) -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            MemoryError("no room on this worker"),
+            "partition 3 is too large .*no room on this worker",
+        ),
+        (KeyError("x"), "partition 3 cannot be loaded: KeyError: 'x'"),
+    ],
+)
+def test_a_task_that_fails_is_told(error: Exception, said: str, rows: Any) -> None:
     def broken(block: Any) -> Any:
         if block.shape[0] == 1500:
-            raise MemoryError("no room on this worker")
+            raise error
         return block
 
     chunked = da.from_array(rows[0], chunks=(LENGTHS, 4)).map_blocks(broken, dtype=float)
     estimator = CartClassifier()
-    with pytest.raises(MemoryError, match="no room on this worker"):
+    with pytest.raises(MemoryError if "large" in said else ValueError, match=said):
         estimator.fit(chunked, rows[1])
     assert not hasattr(estimator, "tree_")
+
+
+def test_partitions_that_are_not_what_the_frame_says(rows: Any) -> None:
+    frame, _ = framed(rows)
+    for second, said in (
+        (
+            frame.drop(columns="b"),
+            "partition 1: it has no column 'b', .* it has 'a', 'c', 'd', 'y'",
+        ),
+        (frame.drop(columns="y"), "partition 1: it has no column 'y'"),
+        (frame.drop(columns="w"), "partition 1: it has no column 'w'"),
+        (frame.assign(a="x"), "partition 1: Column 'a' holds text, 'x' for instance"),
+        (frame.assign(y=[pd.NA, *[1] * 2499]), "partition 1: y has no value in row 0 of the part"),
+    ):
+        lazy = dd.from_map(lambda part: part, [frame, second], meta=frame.iloc[:0])
+        with pytest.raises(ValueError, match=said):
+            CartClassifier().fit(lazy, "y", "w")
 
 
 def test_fitting_does_not_import_dask() -> None:

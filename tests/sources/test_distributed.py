@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -31,9 +30,6 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
-multiprocessing.get_context("forkserver").set_forkserver_preload(
-    ["distributed", "dask.dataframe", "pyarrow.parquet", "obliqua.sources.dask"]
-)
 
 pytestmark = pytest.mark.xdist_group("distributed")
 FEATURES = list("abcd")

@@ -40,7 +40,7 @@ def rows_of(problem: Problem) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("numbers", [False, True])
 @pytest.mark.parametrize("kind", ["none", "counts", "even", "tenths", "any"])
-@examples(200)
+@examples(100)
 @given(
     seed=st.integers(0, 9999),
     n=st.integers(1, 70),

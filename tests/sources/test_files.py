@@ -363,7 +363,16 @@ def test_csv_columns_have_the_narrowest_type_that_reads_all(tmp_path: Path) -> N
     assert surveyed.has_missing.tolist() == [False, False, True]
 
 
-def survey_of(estimator: Any, path: Path) -> Any:
+def test_csv_files_whose_types_have_only_text_in_common(tmp_path: Path) -> None:
+    for name, cells in (("1", "10"), ("2", "True"), ("3", "1.5")):
+        rows = "".join(f"{k % 2},{cells},{k % 2}\n" for k in range(50))
+        (tmp_path / f"{name}.csv").write_text("flag,b,label\n" + rows)
+    found = survey_of(CartClassifier(memory_limit=LIMIT), str(tmp_path / "*.csv")).encoding
+    assert [column.kind for column in found.columns] == ["numeric", "qualitative"]
+    assert found.columns[1].levels == ("1.5", "10", "True")
+
+
+def survey_of(estimator: Any, path: Any) -> Any:
     from obliqua.estimators._in_passes import _learning
     from obliqua.sources.growing import survey_table
     from obliqua.sources.tables import open_table
@@ -506,6 +515,18 @@ def test_infinite_numbers_are_found_in_the_file(tmp_path: Path) -> None:
         model.fit(tmp_path / "t.parquet", "m")
 
 
+def test_text_is_found_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("obliqua.sources.tables.GROUP_BYTES", 1)
+    label = pa.array([None] * 1000 + ["x"] * 2000)
+    pq.write_table(small(label=label), tmp_path / "t.parquet", row_group_size=1000)
+    parts = open_table(tmp_path / "t.parquet", "label").pieces[1:]
+    table = replace(open_table(tmp_path / "t.parquet", "label"), pieces=parts)
+    with pytest.raises(ValueError, match="y holds 'x' in row 1000 of the file, counted from 0"):
+        CartRegressor(pruning=None).fit(table, None)
+    with pytest.raises(ValueError, match=r"one label per row of X; got shape \(700, 2\)"):
+        CartClassifier(pruning=None).fit(tmp_path / "t.parquet", ["a", "b"])
+
+
 def test_labels_that_mix_types_in_partitions() -> None:
     with pytest.raises(ValueError, match=r"y mixes text and numbers .*, such as 'x' and 1"):
         _distinct([np.array([1, 1]), np.array(["x"], object)])
@@ -543,7 +564,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Give files of one kind"):
         fit(tmp_path)
     pq.write_table(small().slice(0, 0), tmp_path / "empty.parquet")
-    with pytest.raises(ValueError, match=r"empty\.parquet has no rows"):
+    with pytest.raises(ValueError, match=r"There are no rows in .*empty\.parquet\. A"):
         fit(tmp_path / "empty.parquet")
     for name in ("nothing.parquet", "nothing.csv"):
         (tmp_path / name).touch()
@@ -578,17 +599,31 @@ def test_a_file_that_changes_or_goes(
     assert not hasattr(estimator, "tree_")
 
 
-def test_rows_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lazy frame may be another one each time."""
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (lambda frame, times: frame.head(3000 - times), r"has 29.. rows in this pass and had"),
+        (lambda frame, times: frame.with_columns(a=pl.col("a") + times), "has other values"),
+        (
+            lambda frame, times: frame.with_columns(label=(pl.col("label") - times % 2).abs()),
+            "other val",
+        ),
+        (lambda frame, times: frame.drop(["a"][:times]), ": .* output schema"),
+        (lambda frame, times: frame.sample(fraction=1.0, shuffle=True, seed=times), None),
+    ],
+)
+def test_rows_that_change(changed: Any, said: str | None, monkeypatch: Any) -> None:
+    """A lazy frame may be another one each time; in another order it is the same."""
     monkeypatch.setattr(source_rows.MemoryPlan, "kept", 0)
-    times: list[int] = []
-
-    def fewer(frame: pl.DataFrame) -> pl.DataFrame:
-        times.append(1)
-        return frame.head(3000 - len(times))
-
-    rows = pl.from_arrow(small()).lazy().map_batches(fewer, streamable=False)
-    with pytest.raises(ValueError, match=r"the lazy frame has 29.. rows in this pass and had"):
+    times = iter(range(1000))
+    frame = pl.DataFrame(small())
+    rows = frame.lazy().map_batches(lambda some: changed(some, next(times) // 2), streamable=False)
+    if said is None:
+        estimator = CartClassifier(pruning=None, max_depth=4)
+        whole = estimator.fit(frame.drop("label").to_numpy(), frame["label"].to_numpy())
+        assert fit(rows).tree_ == whole.tree_
+        return
+    with pytest.raises(ValueError, match=f"the lazy frame.*{said}"):
         fit(rows)
 
 
@@ -677,6 +712,26 @@ def test_predictions_that_cannot_be_written(
     with pytest.raises(ValueError, match="A Parquet file is written"):
         write_predictions(tree, files, tmp_path / "said.csv")
     assert not any(tmp_path.iterdir())
+    with pytest.raises(OSError, match=r"'/dev/full': there is no room for it"):
+        write_predictions(tree, files, "/dev/full")
+
+
+def test_predictions_for_what_cannot_be_read(frame: pd.DataFrame, tmp_path: Path) -> None:
+    tree = CartClassifier(max_depth=1).fit(frame[["a", "b"]], frame["label"])
+    path, out = tmp_path / "t.parquet", tmp_path / "said.parquet"
+    values = np.zeros(70_000)
+    pq.write_table(pa.table({"a": values, "b": values}), path, use_dictionary=False)
+    with pytest.raises(ValueError, match="is one of the files that are read"):
+        write_predictions(tree, str(tmp_path / "*.parquet"), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 100 + whole[104:])  # the header of a page
+    with pytest.raises(ValueError, match=r"t\.parquet \(row group 0\): "):
+        write_predictions(tree, path, out)
+    values[-1] = np.inf
+    pq.write_table(pa.table({"a": values, "b": values}), path)
+    with pytest.raises(ValueError, match=r"t\.parquet \(row group 0\): .* infinity"):
+        write_predictions(tree, path, out)
+    assert sorted(tmp_path.iterdir()) == [path]
 
 
 def test_who_takes_no_files_says_so(folder: Path) -> None:
@@ -689,7 +744,7 @@ def test_passes_by_somebody_else(frame: pd.DataFrame, tmp_path: Path) -> None:
     frame.drop(columns="number").to_parquet(tmp_path / "t.parquet", row_group_size=2500)
     table = open_table(tmp_path / "t.parquet", "label", "w")
     estimator = CartClassifier(pruning="holdout", max_depth=3)
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(2, multiprocessing.get_context("forkserver")) as pool:
         found = clone(estimator).fit(replace(table, run=pool.map), None)
     same(found, in_memory(estimator, frame))
     with pytest.raises(TypeError, match="knows what is learnt"):

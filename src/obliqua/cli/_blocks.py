@@ -9,6 +9,7 @@ import io
 import os
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,9 +21,11 @@ import click
 import numpy as np
 
 from obliqua._extras import require
+from obliqua._typing import Int64Array
 from obliqua.cli._data import (
     check_width,
     csv_table,
+    empty,
     no_rows,
     not_there,
     read_table,
@@ -101,12 +104,19 @@ class TablePlan:
 
 
 def planned(
-    data: str, memory: int | None, factors: Mapping[str, int] = MappingProxyType(TO_FIT)
+    data: Sequence[str],
+    memory: int | None,
+    factors: Mapping[str, int] = MappingProxyType(TO_FIT),
 ) -> TablePlan:
     """Find the files that are meant, and say whether they are read part by part."""
-    if data == "-":
+    if "-" in data:
+        if len(data) > 1:
+            raise click.UsageError("DATA: standard input, -, is read alone; name files only.")
         return TablePlan(("-",), "standard input", memory, 0)
     paths = files_of(data)
+    twice = [path for path, times in Counter(map(os.path.realpath, paths)).items() if times > 1]
+    if twice:
+        raise Trouble(f"The file {twice[0]} is given twice. Name each file once.")
     needed = bytes_in_memory(paths, factors)
     there = memory_at_hand() if memory is None else memory
     limit = None
@@ -114,7 +124,9 @@ def planned(
         from obliqua.sources.rows import LEAST_LIMIT
 
         limit = memory or max(there // 2, LEAST_LIMIT)
-    return TablePlan(tuple(paths), data, limit, needed)
+    more = len(data) - 1
+    called = data[0] + (f" and {counted(more, 'more file')}" if more else "")
+    return TablePlan(tuple(paths), called, limit, needed)
 
 
 def read_whole(
@@ -131,16 +143,36 @@ def read_whole(
     in_parts = replace(plan, limit=SHARE_OF_BLOCK * MOST_BLOCK)
     parts = list(TableBlocks(in_parts, delimiter, missing, dates, each_row))
     frame = polars.concat([part.frame for part in parts], how="vertical_relaxed")
-    return replace(parts[0], frame=frame, source=plan.called, rows=None, offset=None, ways=None)
+    rows: list[Int64Array] = []
+    files: list[tuple[int, str]] = []
+    for part in parts:
+        assert part.rows is not None
+        if not files or files[-1][1] != part.source:
+            files.append((int(rows[-1][-1]) + 1 if rows else 0, part.source))
+        rows.append(part.rows + files[-1][0])
+    offset = parts[0].offset if len({part.offset for part in parts}) == 1 else None
+    return replace(
+        parts[0],
+        frame=frame,
+        source=plan.called,
+        rows=np.concatenate(rows),
+        offset=offset,
+        ways=None,
+        files=tuple(files),
+    )
 
 
-def files_of(data: str) -> list[str]:
-    """Return the files that a path or a pattern names."""
-    if os.path.exists(data) or not glob.has_magic(data):
-        return [data]
-    found = sorted(filter(os.path.isfile, glob.glob(data, recursive=True)))
-    if not found:
-        raise not_there(data)
+def files_of(data: Sequence[str]) -> list[str]:
+    """Return the files that paths and patterns name."""
+    found: list[str] = []
+    for one in data:
+        if os.path.exists(one) or not glob.has_magic(one):
+            found.append(one)
+            continue
+        files = sorted(filter(os.path.isfile, glob.glob(one, recursive=True)))
+        if not files:
+            raise not_there(one)
+        found += files
     return found
 
 
@@ -189,9 +221,10 @@ class TableBlocks:
                 table = replace(table, frame=table.frame.select(columns))
                 n_rows += table.frame.height
                 if table.frame.height:
-                    yield replace(table, dates=self.dates, ways=ways)
+                    files = ((0, path),) if len(self.plan.paths) > 1 else ()
+                    yield replace(table, dates=self.dates, ways=ways, files=files)
         if n_rows == 0:
-            raise Trouble(f"{self.plan.called} is empty.") if table is None else no_rows(table)
+            raise empty(self.plan.called) if table is None else no_rows(table)
         say_what_is_not_found(self.plan.called, self.missing, self._found)
 
     def _file(self, path: str) -> Iterator[NamedTable]:
@@ -244,6 +277,8 @@ class TableBlocks:
             lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
             first += lines if by_line else table.frame.height
             yield table if by_line else replace(table, offset=None)
+        if not head:
+            raise empty(source)
 
 
 def _kind(path: str) -> str:

@@ -231,6 +231,7 @@ class Setting(click.ParamType):
 # --- options that several commands have ------------------------------------------------------
 
 data_argument = click.argument("data", metavar="DATA")
+files_argument = click.argument("data", metavar="DATA...", nargs=-1, required=True)
 target_option = click.option(
     "--target", "-t", required=True, metavar="COLUMN", help="The column to learn."
 )

@@ -57,7 +57,7 @@ def read_table(
         except (OSError, EOFError, zlib.error) as error:
             raise Trouble(f"{source} cannot be unpacked: {error}.") from error
     if not raw.strip():
-        raise Trouble(f"{source} is empty. A table has a header and at least one row.")
+        raise empty(source)
     if raw.startswith(PARQUET):
         table = _parquet(raw, source)
     else:
@@ -68,6 +68,11 @@ def read_table(
     table = without_words(table, missing, found)
     say_what_is_not_found(source, missing, found)
     return replace(table, dates=dates)
+
+
+def empty(source: str) -> Trouble:
+    """Return what is said of a file without anything."""
+    return Trouble(f"{source} is empty. A table has a header and at least one row.")
 
 
 def no_rows(table: NamedTable) -> Trouble:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -54,7 +54,7 @@ from obliqua.data.table import RawColumn
 from obliqua.data.threads import thread_count
 from obliqua.sources.pieces import ArrowBatch, Batch, Chosen, ParquetPiece
 from obliqua.sources.running import PartPass, Threads
-from obliqua.sources.tables import BOOLS, NUMBERS, SINGLE, LargeTable, open_table
+from obliqua.sources.tables import NUMBERS, LargeTable, open_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -189,8 +189,10 @@ class LearntColumns:
     parts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of dates
     counting: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     levels: dict[str, LevelCount] = field(default_factory=dict)
+    texts: dict[str, bool] = field(default_factory=dict)  # whether levels are text
     before: int = 0  # rows of the files before
     last: tuple[str, int] = ("", 0)  # the file, and how many of its rows were read
+    typed: bool = False  # whether files have types of their own
 
     @classmethod
     def of(cls, table: NamedTable, taken: Sequence[str], given: dict[str, Any]) -> LearntColumns:
@@ -209,6 +211,7 @@ class LearntColumns:
     def read(self, table: NamedTable) -> list[pl.Series]:
         """Read a part of the table."""
         assert table.rows is not None
+        self.typed = table.typed
         if table.source != self.last[0]:
             self.before += self.last[1]
         self.last = table.source, int(table.rows[-1]) + 1
@@ -227,7 +230,8 @@ class LearntColumns:
             else:
                 column, problem = numbers(table, name)
                 found.append(column)
-                problems += [] if problem is None else [replace(problem, category=True)]
+                if problem is not None:
+                    problems.append(replace(problem, category=problem.word is not None))
         if problems:
             title = "columns that began as numbers hold something else."
             raise Trouble(message_of(table, title, problems, fitting=True))
@@ -239,7 +243,7 @@ class LearntColumns:
         new = [
             name
             for name in self.names
-            if name not in self.kinds and (table.typed or table.frame[name].count())
+            if name not in self.kinds and (_has_type(table, name) or table.frame[name].count())
         ]
         if not new:
             return
@@ -292,6 +296,12 @@ class LearntColumns:
         polars = require("polars", "cli", "Reading tables")
         column = table.frame[name]
         text = column.dtype in (polars.String, polars.Categorical, polars.Enum)
+        if self.texts.setdefault(name, text) != text and column.count():
+            raise Trouble(
+                f"{table.source}: column {name!r} holds {'text' if text else 'numbers'}, and "
+                f"{'numbers' if text else 'text'} in the files before. Write it in one way in all "
+                "files."
+            )
         column = column.cast(polars.String) if text else levels_of(table, name)
         if text:
             self.levels.setdefault(name, LevelCount()).add(column, table.typed)
@@ -326,6 +336,11 @@ class LearntColumns:
                 say_what_tells_rows_apart(name, len(found.rows), n_rows, None)
                 out.append(name)
         return out
+
+
+def _has_type(table: NamedTable, name: str) -> bool:
+    """Say whether a file tells what a column is, even if it has no value."""
+    return table.typed and str(table.frame[name].dtype) != "Null"
 
 
 # --- the target ----------------------------------------------------------------------------------
@@ -492,6 +507,7 @@ class WrittenPiece:
     whole: frozenset[str]  # columns of text that are whole numbers
     source: str
     told: Callable[[int], None]  # called with the number of rows that were read
+    watched: ClassVar[bool] = True
 
     @property
     def chosen(self) -> Chosen:
@@ -511,7 +527,7 @@ class WrittenPiece:
         """Read the rows again."""
         compute: Any = require("pyarrow.compute", "files", "Reading a table part by part")
         for batch in self.piece.batches(most_rows):
-            rows = batch._rows  # type: ignore[attr-defined]
+            rows = batch.rows
             if self.labels is None:  # rows without a number were to be left out
                 rows = rows.filter(compute.is_finite(rows.column(self.chosen.learnt[0])))
             yield WrittenBatch(rows, self.chosen, self.labels, self.whole)
@@ -556,9 +572,7 @@ class WrittenTable:
         assert table.names is not None
         kinds = dict(zip(table.names, table.kinds, strict=True))
         # In memory all numbers have 64 bits, and bools are numbers.
-        plain = [
-            NUMBERS if kinds[name] in (SINGLE, BOOLS) else kinds[name] for name in chosen.features
-        ]
+        plain = [kinds[n] if n in self.qualitative else NUMBERS for n in chosen.features]
         pieces = [
             WrittenPiece(replace(piece, chosen=chosen), self.labels, self.whole, self.source, told)
             for piece in table.pieces
@@ -671,7 +685,8 @@ def _table_of(
     empty = [name for name in columns.names if name not in columns.kinds]
     for name in empty:
         note(f"Column {name!r} is empty in all rows; no split uses it.")
-    levels = {name for name, kind in columns.kinds.items() if kind == QUALITATIVE} | set(empty)
+    levels = {name for name, kind in columns.kinds.items() if kind == QUALITATIVE}
+    levels |= set() if columns.typed else set(empty)  # as in memory
     qualitative = tuple(name for name in features if name in levels)
     whole = frozenset(
         name for name in qualitative if name in columns.levels and columns.levels[name].whole

@@ -13,6 +13,7 @@ from obliqua._typing import AnyArray, FloatArray, Int64Array
 from obliqua.cli._errors import Trouble, counted, did_you_mean, listed, nearest
 from obliqua.cli._labels import is_whole, labels_of_text
 from obliqua.cli._numbers import MISSING_WORDS, TRUTH_WORDS, parse
+from obliqua.cli._output import counted_here
 from obliqua.select.task import MANY_CLASSES
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class NamedTable:
     ways : dict, default=None
         Of a part of a table: in which ways the numbers and dates of columns were written in the
         parts before.
+    files : tuple, default=()
+        Of a table in several files: for each the number of its first row, and its path.
     """
 
     frame: pl.DataFrame
@@ -52,6 +55,7 @@ class NamedTable:
     decimal_comma: bool = False
     dates: str | None = None
     ways: dict[str, Any] | None = None
+    files: tuple[tuple[int, str], ...] = ()
 
     def filtered(self, keep: AnyArray) -> NamedTable:
         """Return the table with some of its rows."""
@@ -60,10 +64,13 @@ class NamedTable:
         return replace(self, frame=self.frame.filter(polars.Series(keep)), rows=rows[keep])
 
     def where(self, row: int) -> str:
-        """Say where a row is in the file."""
-        place = row if self.rows is None else int(self.rows[row])
+        """Say where a row is in the file, and in which of several."""
+        place, path = row if self.rows is None else int(self.rows[row]), ""
+        if self.files:
+            first, path = max(file for file in self.files if file[0] <= place)
+            place -= first
         line = "" if self.offset is None else f" (line {place + self.offset})"
-        return f"row {place + 1}{line}"
+        return f"row {place + 1}{line}{path and f' of {path}'}"
 
     def require(self, names: Iterable[str], option: str) -> None:
         """Refuse names that no column has."""
@@ -89,8 +96,8 @@ class NamedTable:
         if not drop:
             first = self.where(int(missing.arg_true()[0]))
             raise Trouble(
-                f"The target {target!r} is empty in {counted(n, 'row')}, first in {first}. Fill "
-                "it in, or leave such rows out with --drop-missing-target."
+                f"The target {target!r} is empty in {counted_here(n, 'row')}, first in {first}. "
+                "Fill it in, or leave such rows out with --drop-missing-target."
             )
         if n == self.frame.height:
             raise Trouble(f"The target {target!r} is empty in all rows.")

@@ -60,7 +60,7 @@ IN_PASSES = {"classification": "hhcart-d-fisher", "regression": "cart"}  # if no
     "zcat big.csv.gz | obliqua fit - -t y --drop id,name --output big.obliqua",
     methods="obliqua.",
 )
-@shared.data_argument
+@shared.files_argument
 @shared.target_option
 @click.option(
     "--method",
@@ -92,10 +92,11 @@ IN_PASSES = {"classification": "hhcart-d-fisher", "regression": "cart"}  # if no
     help=f"The model file. Without this option it is {DEFAULT_OUTPUT}, which must not exist yet.",
 )
 @shared.delimiter_option
-def fit(data: str, output: Path | None, **given: Any) -> None:
+def fit(data: tuple[str, ...], output: Path | None, **given: Any) -> None:
     """Grow a tree from the rows of DATA and save it.
 
-    DATA is a CSV or Parquet file, a pattern such as 'data/*.parquet', or - for standard input.
+    DATA is a CSV or Parquet file, several, a pattern such as 'data/*.parquet', or - for standard
+    input.
     All columns but the target are features: numbers are numeric, text is categories, and cells
     may be empty. A table that is larger than memory is read in passes.
     """
@@ -268,7 +269,7 @@ def _tests_in_parts(
 ) -> list[tuple[str, Iterable[LabelledRows]]]:
     """Return the rows to test on, part by part."""
     model, target = estimator.model_, given["target"]
-    other = replace(planned(given["test"], given["memory"]), limit=plan.limit)
+    other = replace(planned([given["test"]], given["memory"]), limit=plan.limit)
 
     def parts() -> Iterator[LabelledRows]:
         for table in TableBlocks(other, given["delimiter"], given["missing"], given["dates"]):

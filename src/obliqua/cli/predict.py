@@ -48,7 +48,7 @@ PREDICTION = "prediction"
     "cat new.csv | obliqua predict model.obliqua - | head",
 )
 @click.argument("model", metavar="MODEL")
-@shared.data_argument
+@shared.files_argument
 @click.option("--proba", is_flag=True, help="Add the share of each class, as proba_<class>.")
 @click.option(
     "--spread",
@@ -74,15 +74,15 @@ PREDICTION = "prediction"
 @shared.jobs_option("threads")
 @memory_option
 @shared.delimiter_option
-def predict(model: str, data: str, output: Path | None, **given: Any) -> None:
+def predict(model: str, data: tuple[str, ...], output: Path | None, **given: Any) -> None:
     """Predict what each row of DATA is, with a saved model.
 
     That is its class, or a number if the model has learnt numbers. MODEL is a file that
-    `obliqua fit` has made. DATA is a CSV or Parquet file, a pattern such as 'data/*.parquet', or
-    - for standard input. Columns are found by name, so that their order does not matter; columns
-    that the model does not know are left out. They are read as what they were when the model was
-    fitted. The result is CSV with a line per row, in the order of the rows. A table that is
-    larger than memory is read part by part.
+    `obliqua fit` has made. DATA is a CSV or Parquet file, several, a pattern such as
+    'data/*.parquet', or - for standard input. Columns are found by name, so that their order does
+    not matter; columns that the model does not know are left out. They are read as what they were
+    when the model was fitted. The result is CSV with a line per row, in the order of the rows. A
+    table that is larger than memory is read part by part.
     """
     if output is not None:
         check_target(output, *files_of(data), model)

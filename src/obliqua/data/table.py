@@ -124,7 +124,7 @@ def from_dtype(column: RawColumn) -> bool:
         return False
     entries = column.values.tolist()
     kinds = _kinds(entries, column.called)
-    return "text" in kinds or not any(not _is_missing(entry) for entry in entries)
+    return "text" in kinds or not any(not is_missing(entry) for entry in entries)
 
 
 def to_numbers(column: RawColumn, hint: str) -> FloatArray:
@@ -142,7 +142,7 @@ def _floats(entries: list[Any], column: RawColumn, hint: str) -> FloatArray:
         text = next(entry for entry in entries if isinstance(entry, str))
         raise ValueError(f"{column.called} holds text, {_shown(text)} for instance, {hint}")
     try:
-        numbers = [np.nan if _is_missing(entry) else float(entry) for entry in entries]
+        numbers = [np.nan if is_missing(entry) else float(entry) for entry in entries]
     except OverflowError as error:
         raise ValueError(f"{column.called} holds a number that is too large: {error}.") from error
     return np.array(numbers, dtype=np.float64)
@@ -157,7 +157,7 @@ def to_levels(column: RawColumn) -> tuple[Int64Array, tuple[Any, ...]]:
     codes, found, kinds = _distinct(column)
     # True and 1 are equal. Which of them stands for both must not depend on the order of rows.
     bools_only = "number" not in kinds
-    levels = [None if _is_missing(entry) else _level(entry, bools_only) for entry in found]
+    levels = [None if is_missing(entry) else _level(entry, bools_only) for entry in found]
     if any(isinstance(level, float) and abs(level) == np.inf for level in levels):
         raise ValueError(f"{column.called} contains infinity. Remove or replace it.")
     if column.categories is not None:  # levels that no row has are left out
@@ -206,7 +206,8 @@ def _level(entry: Any, bools_only: bool) -> Any:
     return int(number) if number.is_integer() and abs(number) <= _EXACT else number
 
 
-def _is_missing(entry: Any) -> bool:
+def is_missing(entry: Any) -> bool:
+    """Say whether an entry stands for no value."""
     if entry is None or type(entry).__name__ in _MISSING_TYPES:
         return True
     return isinstance(entry, float | np.floating | Decimal) and entry != entry

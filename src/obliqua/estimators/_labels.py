@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from obliqua._typing import AnyArray, FloatArray, Int32Array
 from obliqua.data.costs import MAX_COST, Costs, flaw_of
+from obliqua.data.table import is_missing
 from obliqua.estimators._warnings import warn
 
 DATES = (
@@ -59,7 +60,7 @@ def check_labels(y: Any) -> None:
         )
     if kinds <= {int} or kinds <= {str}:
         return
-    missing = [row for row, value in enumerate(values) if _is_missing(value)]
+    missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         raise ValueError(
             f"y has no label in {len(missing)} of {len(values)} rows, first "
@@ -87,7 +88,7 @@ def check_numbers(y: Any) -> None:
     listed = values.ravel().astype(str) if values.dtype.kind in "mM" else values.ravel()
     for place, value in enumerate(listed.tolist()):
         row = place // width
-        if _is_missing(value):
+        if is_missing(value):
             raise ValueError(
                 f"y has no number in row {row}, counted from 0: {value!r}. Leave such rows out."
             )
@@ -97,12 +98,6 @@ def check_numbers(y: Any) -> None:
                 "For classes take a classifier, such as CartClassifier; turn numbers that are "
                 "written as text, and dates, into numbers first."
             )
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own
-        return True
-    return isinstance(value, float) and value != value
 
 
 def encode_labels(y: AnyArray) -> tuple[AnyArray, Int32Array]:

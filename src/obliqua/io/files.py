@@ -252,9 +252,14 @@ def write_text(path: str, text: str) -> None:
     try:
         _put(path, text.encode())
     except (OSError, ValueError) as error:
-        what = f"Cannot write the file {path!r}: {_reason(error, path)}."
-        number = getattr(error, "errno", None)
-        raise (OSError(what) if number is None else OSError(number, what)) from error
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: str, error: Exception) -> OSError:
+    """Return an error that says of a file why it cannot be written."""
+    what = f"Cannot write the file {path!r}: {_reason(error, path)}."
+    number = getattr(error, "errno", None)
+    return OSError(what) if number is None else OSError(number, what)
 
 
 def _put(path: str, data: bytes) -> None:

@@ -15,7 +15,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class PandasBatch:
     def feature(self, place: int) -> RawColumn:
         """Return a column of the features."""
         name = self._chosen.features[place]
-        return raw_column(self._frame[name], f"Column {name!r}")
+        return raw_column(_columns(self._frame, [name]), f"Column {name!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,7 @@ class DaskPiece:
     y: Any
     w: Any
     chosen: Chosen
+    watched: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -93,7 +94,7 @@ class DaskPiece:
         if frame and self.chosen.learnt and y is None:
             y = _columns(X, self.chosen.learnt)
         if frame and self.chosen.weight is not None and w is None:
-            w = X[self.chosen.weight]
+            w = _columns(X, [self.chosen.weight])
         for name, other in (("y", y), ("sample_weight", w)):
             if other is not None and len(other) != len(X):
                 raise ValueError(
@@ -111,6 +112,13 @@ class DaskPiece:
 
 
 def _columns(frame: Any, names: Sequence[str]) -> Any:
+    """Return columns of a partition, which need not be what its frame says of it."""
+    for name in names:
+        if name not in frame.columns:
+            raise ValueError(
+                f"it has no column {name!r}, which the frame says that it has; it has "
+                f"{', '.join(map(repr, frame.columns[:20]))}. Give each the same columns."
+            )
     return frame[names[0]] if len(names) == 1 else frame[list(names)]
 
 
@@ -324,8 +332,11 @@ def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
         try:
             try:
                 rows = here.rows(place, given)
-            except (ValueError, TypeError, OSError) as error:
-                raise ValueError(f"{name} cannot be loaded: {error}") from error
+            except MemoryError:
+                raise
+            except Exception as error:  # whatever those raise who make it
+                what = f"{type(error).__name__}: {error}"
+                raise ValueError(f"{name} cannot be loaded: {what}") from error
             joined.append(one_pass(part.with_piece(part.piece.loaded(*rows))))
             del rows
             if len(joined) > 1:

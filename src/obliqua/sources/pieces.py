@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,12 +19,22 @@ from obliqua._extras import require
 from obliqua._typing import AnyArray
 from obliqua.data.table import RawColumn, raw_column
 
-__all__ = ["ArrayPiece", "Batch", "Chosen", "CsvPiece", "FileState", "FramePiece", "ParquetPiece"]
+__all__ = [
+    "ArrayPiece",
+    "Batch",
+    "Chosen",
+    "CsvPiece",
+    "FileState",
+    "FramePiece",
+    "ParquetPiece",
+    "fingerprint",
+]
 
 PURPOSE = "Reading a table in pieces"
 ARROW: Any = ("pyarrow", "files", PURPOSE)
 BUFFER = 1 << 16  # bytes of a column that are read at a time
 CSV_BLOCK = 1 << 20
+MOST_BITS = (1 << 64) - 1  # of a fingerprint
 
 
 class Chosen(NamedTuple):
@@ -64,12 +74,40 @@ class Batch(Protocol):
         """The weights, if there are any."""
 
 
+def fingerprint(batch: Batch, n_features: int) -> int:
+    """Return a sum over all numbers of some rows, which is the same in any order of rows.
+
+    Sums of several batches are added. Text has no part in it.
+    """
+    columns: list[Any] = [batch.learnt, batch.weights]
+    if batch.matrix is not None:
+        columns.append(batch.matrix)
+    else:
+        features = map(batch.feature, range(n_features))
+        columns += [column.values for column in features if column.categories is None]
+    return sum(_sum_of_bits(values) for values in columns if values is not None) & MOST_BITS
+
+
+def _sum_of_bits(values: AnyArray) -> int:
+    if values.dtype.kind in "biu":  # with gaps they would be such numbers too
+        values = values.astype(np.float64)
+    if values.dtype.kind != "f":
+        return 0
+    bits = values.ravel(order="K").view(f"u{values.itemsize}")
+    # What does not fit is lost; short numbers stand in front, so that sums of sums lose the same.
+    return int(bits.sum(dtype=bits.dtype)) << (64 - 8 * values.itemsize)
+
+
 class Piece(Protocol):
     """Some rows of a table, wherever they are. It travels: it can be pickled."""
 
     @property
     def name(self) -> str:
         """What messages call it."""
+
+    @property
+    def watched(self) -> bool:
+        """Whether it is read from files that are looked at in each pass."""
 
     def row(self, number: int) -> str:
         """Return what messages call one of its rows, which count from 0."""
@@ -123,25 +161,25 @@ class ArrowBatch:
     matrix = None
 
     def __init__(self, rows: Any, chosen: Chosen) -> None:
-        self._rows = rows
+        self.rows = rows
         self._chosen = chosen
 
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return int(self._rows.num_rows)
+        return int(self.rows.num_rows)
 
     def frame(self) -> Any:
         """Return the features as a frame."""
         pa: Any = require(*ARROW)
         names = list(self._chosen.features)
-        columns = [_signed(self._rows.column(name)) for name in names]
+        columns = [_signed(self.rows.column(name)) for name in names]
         return pa.record_batch(columns, names).to_pandas()
 
     def feature(self, place: int) -> RawColumn:
         """Return a column of the features."""
         name = self._chosen.features[place]
-        return arrow_column(self._rows.column(name), f"Column {name!r}")
+        return arrow_column(self.rows.column(name), f"Column {name!r}")
 
     @property
     def learnt(self) -> AnyArray | None:
@@ -149,14 +187,14 @@ class ArrowBatch:
         names = self._chosen.learnt
         if not names:
             return None
-        columns = [_plain(self._rows.column(name)) for name in names]
+        columns = [_plain(self.rows.column(name)) for name in names]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     @property
     def weights(self) -> AnyArray | None:
         """The weights."""
         name = self._chosen.weight
-        return None if name is None else _plain(self._rows.column(name))
+        return None if name is None else _plain(self.rows.column(name))
 
 
 def arrow_column(values: Any, called: str) -> RawColumn:
@@ -213,6 +251,8 @@ class ParquetPiece:
     chosen: Chosen
     first_row: int = 0
 
+    watched: ClassVar[bool] = True
+
     @property
     def name(self) -> str:
         """What messages call it."""
@@ -224,7 +264,7 @@ class ParquetPiece:
         """Return what messages call one of its rows."""
         return f"row {self.first_row + number} of the file"
 
-    def batches(self, most_rows: int) -> Iterator[Batch]:
+    def batches(self, most_rows: int) -> Iterator[ArrowBatch]:
         """Read the rows again."""
         self.file.check()
         arrow: Any = require(*ARROW)
@@ -235,6 +275,7 @@ class ParquetPiece:
                 most_rows, list(self.groups), self.chosen.columns, use_threads=False
             ):
                 yield ArrowBatch(rows, self.chosen)
+        self.file.check()
         arrow.default_memory_pool().release_unused()
 
 
@@ -245,6 +286,8 @@ class CsvPiece:
     file: FileState
     types: tuple[tuple[str, Any], ...]
     chosen: Chosen
+
+    watched: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -261,6 +304,7 @@ class CsvPiece:
         for rows in csv_batches(self.file.path, dict(self.types), self.chosen.columns):
             for first in range(0, rows.num_rows, most_rows):
                 yield ArrowBatch(rows.slice(first, most_rows), self.chosen)
+        self.file.check()
 
 
 def csv_batches(path: str, types: dict[str, Any], columns: list[str]) -> Iterator[Any]:
@@ -292,9 +336,14 @@ class FramePiece:
         """What messages call it."""
         return self.called
 
+    @property
+    def watched(self) -> bool:
+        """Whether it is read from files that are looked at in each pass."""
+        return bool(self.files)
+
     def row(self, number: int) -> str:
         """Return what messages call one of its rows."""
-        return f"row {number}"
+        return f"row {number} of this part"
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""
@@ -366,6 +415,8 @@ class ArrayPiece:
     first: int
     last: int
 
+    watched: ClassVar[bool] = False
+
     @property
     def name(self) -> str:
         """What messages call it."""
@@ -383,7 +434,7 @@ class ArrayPiece:
 
     def row(self, number: int) -> str:
         """Return what messages call one of its rows."""
-        return f"row {self.first + number}"
+        return f"row {self.first + number} of X"
 
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Read the rows again."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
+from obliqua.io.files import cannot_write, whole_file
 from obliqua.sources.pieces import ARROW
-from obliqua.sources.tables import with_features
+from obliqua.sources.survey import TablePart
+from obliqua.sources.tables import is_one_of, with_features
 
 __all__ = ["predict_in_parts", "predicted_from_files", "write_predictions"]
 
@@ -68,10 +68,20 @@ def predict_in_parts(estimator: Any, X: Any, method: str = "predict") -> Iterato
     known = () if encoding is None else encoding.columns
     text = [str(name) for name, column in zip(names, known, strict=False) if column.text]
     table = with_features(X, tuple(map(str, names)), text)
-    for piece in table.pieces:
-        for batch in piece.batches(ROWS):
+    for number, piece in enumerate(table.pieces):
+        part, first = TablePart(number, piece, ROWS), 0
+        for batch in part.batches():
             if batch.n_rows:
-                yield call(batch.frame())
+                yield _said(call, batch, part, first)
+            first += batch.n_rows
+
+
+def _said(call: Any, batch: Any, part: TablePart, first: int) -> AnyArray:
+    """Return what is said of some rows, the first of which is this one of the piece."""
+    try:
+        return np.asarray(call(batch.frame()))
+    except (ValueError, TypeError) as error:
+        raise part.named(error, first) from error
 
 
 def predicted_from_files(estimator: Any, method: str, X: Any) -> AnyArray:
@@ -107,34 +117,42 @@ def write_predictions(
     int
         The number of rows.
     """
+    path = os.fspath(path)
+    _check_output(path, column, X)
+    said = predict_in_parts(estimator, X, method)
+    try:
+        with whole_file(path) as file:
+            return _written(said, file, lambda some: _columns(some, column, estimator))
+    except FileNotFoundError:  # one of those that are read
+        raise
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def _written(
+    said: Iterator[AnyArray],
+    file: Any,
+    columns_of: Callable[[AnyArray], Iterable[tuple[str, AnyArray]]],
+) -> int:
+    """Write what is said to a file, part by part; return the number of rows."""
     pa: Any = require(*ARROW)
     parquet: Any = require("pyarrow.parquet", *ARROW[1:])
-    path = os.fspath(path)
-    _check_output(path, column)
-    unfinished = f"{path}.{secrets.token_hex(4)}.unfinished"
     writer, n_rows = None, 0
     try:
-        for said in predict_in_parts(estimator, X, method):
-            columns = {column: said} if said.ndim == 1 else dict(_columns(said, column, estimator))
-            rows = pa.table({name: pa.array(values) for name, values in columns.items()})
-            if writer is None:
-                writer = _writer(parquet, unfinished, rows.schema, path)
+        for some in said:
+            rows = pa.table({name: pa.array(values) for name, values in columns_of(some)})
+            writer = writer or parquet.ParquetWriter(file, rows.schema)
             writer.write_table(rows)
-            n_rows += len(said)
-        if writer is None:
-            raise ValueError("The table has no rows to predict for.")
-        writer.close()
-        os.replace(unfinished, path)
-    except BaseException:
+            n_rows += len(some)
+    finally:
         if writer is not None:
             writer.close()
-        with suppress(FileNotFoundError):
-            os.remove(unfinished)
-        raise
+    if writer is None:
+        raise ValueError("The table has no rows to predict for.")
     return n_rows
 
 
-def _check_output(path: str, column: Any) -> None:
+def _check_output(path: str, column: Any, X: Any) -> None:
     """Refuse what cannot be a Parquet file, or the name of its column."""
     if os.path.isdir(path):
         raise IsADirectoryError(
@@ -146,22 +164,24 @@ def _check_output(path: str, column: Any) -> None:
             f"A Parquet file is written, and {path} is the name of a CSV file. Give a path that "
             "ends in .parquet."
         )
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(
+            f"{path} cannot be written: there is no folder {folder!r}. Create it first."
+        )
+    if is_one_of(path, X):
+        raise ValueError(
+            f"{path} is one of the files that are read. Give the path of another one, which is "
+            "none of them."
+        )
     if not isinstance(column, str):
         raise TypeError(f"column is the name of a column, a text; got {column!r}.")
 
 
-def _writer(parquet: Any, unfinished: str, schema: Any, path: str) -> Any:
-    try:
-        return parquet.ParquetWriter(unfinished, schema)
-    except OSError as error:
-        reason = error.strerror or error
-        raise OSError(
-            f"{path} cannot be written: {reason}. Give a path in a folder that exists and may be "
-            "written to."
-        ) from error
-
-
 def _columns(said: AnyArray, column: str, estimator: Any) -> Iterator[tuple[str, AnyArray]]:
+    if said.ndim == 1:
+        yield column, said
+        return
     labels = getattr(estimator, "classes_", range(said.shape[1]))
     for place, label in enumerate(labels):
         yield f"{column}_{label}", said[:, place]

@@ -11,7 +11,7 @@ from obliqua.data.row_source import Answers, Questions, Splits
 from obliqua.engine.grow_from import AtOnce
 from obliqua.engine.parts import NodesOfRows, RowsInMemory
 from obliqua.sources.division import PartDivision
-from obliqua.sources.pieces import Piece
+from obliqua.sources.pieces import MOST_BITS, Piece, fingerprint
 from obliqua.sources.survey import TablePart, TableRecipe
 from obliqua.sources.tables import BYTES_OF_PAGES, LargeTable
 
@@ -179,9 +179,13 @@ class PartRowsElsewhere:
 
     def problems(self) -> Iterator[Problem]:
         """Read the rows again, and encode them."""
-        n_rows = n_encoded = 0
+        n_rows = n_encoded = seen = 0
+        number = self.part.number
+        expected, known = self.recipe.rows.get(number, 0), self.recipe.prints.get(number)
         for batch in self.part.batches():
             n_rows += batch.n_rows
+            if known is not None:
+                seen += fingerprint(batch, self.outline.n_features)
             try:
                 problem = self.recipe.problem(batch)
             except (ValueError, TypeError) as error:
@@ -190,11 +194,15 @@ class PartRowsElsewhere:
             if self.division is not None:
                 problem = self.division.side(problem, first, self.held)
             yield problem
-        expected = self.recipe.rows.get(self.part.number, 0)
         if n_rows != expected:
             raise ValueError(
                 f"{self.part.piece.name} has {n_rows} rows in this pass and had {expected} in the "
                 "first. Rows must stay the same until the fit has ended."
+            )
+        if known is not None and seen & MOST_BITS != known:
+            raise ValueError(
+                f"{self.part.piece.name} has other values in this pass than in the first. Rows "
+                "must stay the same until the fit has ended: write them to files, or persist them."
             )
 
     def ask(self, questions: Questions, splits: Splits) -> Answers:

@@ -7,6 +7,7 @@ batch of rows becomes a `Problem`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +23,7 @@ from obliqua.data.rare_levels import FEW_LEVELS, in_steps, pooled_column
 from obliqua.data.table import (
     MAX_ROWS,
     codes_of_levels,
+    is_missing,
     level_order,
     qualitative_places,
     to_levels,
@@ -29,8 +31,8 @@ from obliqua.data.table import (
 )
 from obliqua.data.target import Classes, Numbers
 from obliqua.data.weights import checked_weights
-from obliqua.sources.pieces import Batch, Piece
-from obliqua.sources.running import PartPass, PassRunner, check_stopped
+from obliqua.sources.pieces import MOST_BITS, Batch, Piece, fingerprint
+from obliqua.sources.running import PartPass, PassRunner, Stopped, check_stopped
 from obliqua.sources.tables import LargeTable
 from obliqua.sources.weights import (
     STEPS_AT_ONCE,
@@ -44,6 +46,7 @@ from obliqua.sources.weights import (
 
 __all__ = ["Learning", "PartLook", "TablePart", "TableRecipe", "asked", "kept_rows", "survey"]
 
+ROW = re.compile(r"\bin row (\d+),")
 NOT_CHOSEN = "and is not among categorical_features. Add it there, or write it as numbers."
 
 
@@ -61,22 +64,26 @@ class TablePart:
             for batch in self.piece.batches(self.most_rows):
                 check_stopped()
                 yield batch
-        except FileNotFoundError:
+        except (FileNotFoundError, MemoryError, Stopped):
             raise
-        except (ValueError, TypeError, OSError) as error:
+        except Exception as error:  # who reads has errors of his own
             raise self.named(error) from error
 
     def with_piece(self, piece: Piece) -> TablePart:
         """Return the same part with its rows elsewhere."""
         return replace(self, piece=piece)
 
-    def named(self, error: Exception) -> Exception:
-        """Return an error that names the piece."""
-        name = self.piece.name
-        if str(error).startswith(name):
+    def named(self, error: Exception, first: int = 0) -> Exception:
+        """Return an error that names the piece, and its row where it names one of a batch.
+
+        `first`: how many rows of the piece came before the batch.
+        """
+        name, text = self.piece.name, " ".join(str(error).split())
+        if text.startswith(name):
             return error
+        text = ROW.sub(lambda found: f"in {self.piece.row(first + int(found[1]))},", text)
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        return kind(f"{name}: {error}")
+        return kind(f"{name}: {text}")
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,8 @@ class PartLook:
             try:
                 answer = self.of(batch, part)
             except (ValueError, TypeError) as error:
-                raise part.named(_with_row(error, batch, part.piece, first)) from error
+                error_of_row = _with_row(error, batch, part.piece, first)
+                raise part.named(error_of_row, first) from error
             first += batch.n_rows
             found = answer if found is None else self.joined([found, answer])
         return found
@@ -149,7 +157,7 @@ def _with_row(error: Exception, batch: Batch, piece: Piece, first: int) -> Excep
     """Return an error about labels or weights with the row, counted in the piece; or itself."""
     learnt, weights = batch.learnt, batch.weights
     if learnt is not None and learnt.ndim == 1 and learnt.dtype.kind in "Of":
-        missing = np.array([value is None or value != value for value in learnt.tolist()], bool)
+        missing = np.array([is_missing(value) for value in learnt.tolist()], bool)
         if missing.any():
             row = piece.row(first + int(np.argmax(missing)))
             return ValueError(
@@ -199,6 +207,7 @@ class Seen:
     low: FloatArray | None = None
     high: FloatArray | None = None
     largest: float = 0.0  # weight
+    prints: dict[int, int] = field(default_factory=dict)  # of pieces that nobody watches
 
     @property
     def n_rows(self) -> int:
@@ -220,13 +229,14 @@ class FirstLook(PartLook):
         weights = _weights(batch)
         seen = Seen({part.number: batch.n_rows}, np.zeros(self.n_features, bool), {})
         self._look_at_features(batch, seen)
+        if not part.piece.watched:
+            seen.prints[part.number] = fingerprint(batch, self.n_features)
         present = np.ones(batch.n_rows, bool) if weights is None else weights > 0
         if weights is not None:
             seen.largest = float(weights.max(initial=0.0))
         self.learning.check(batch.learnt)
         if not self.learning.numbers:
-            assert batch.learnt is not None
-            seen.labels = np.unique(batch.learnt)
+            seen.labels = np.unique(_labels(batch))
         else:
             numbers = checked_numbers(batch.learnt, batch.n_rows)[present]
             if len(numbers):
@@ -257,10 +267,13 @@ class FirstLook(PartLook):
 
     def _joined(self, answers: Sequence[Seen]) -> Seen:
         rows: dict[int, int] = {}
+        prints: dict[int, int] = {}
         levels: dict[int, set[Any]] = {}
         for one in answers:
             for number, count in one.rows.items():
                 rows[number] = rows.get(number, 0) + count
+            for number, bits in one.prints.items():
+                prints[number] = (prints.get(number, 0) + bits) & MOST_BITS
             for place, some in one.levels.items():
                 levels.setdefault(place, set()).update(some)
         labels = [one.labels for one in answers if one.labels is not None]
@@ -277,7 +290,20 @@ class FirstLook(PartLook):
             low,
             high,
             max(one.largest for one in answers),
+            prints,
         )
+
+
+def _labels(batch: Batch) -> AnyArray:
+    """Return the labels of some rows, one for each."""
+    learnt = batch.learnt
+    shape = None if learnt is None else learnt.shape
+    if learnt is None or learnt.ndim != 1:
+        raise ValueError(
+            f"y must hold one label per row of X; got shape {shape} for {batch.n_rows} rows. A "
+            "classifier learns one column."
+        )
+    return learnt
 
 
 def _distinct(labels: list[AnyArray]) -> AnyArray:
@@ -465,6 +491,7 @@ class TableRecipe:
     fill: str = "side"
     notes: tuple[str, ...] = ()
     rows: dict[int, int] = field(default_factory=dict)
+    prints: dict[int, int] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         # What was computed from the outline stays behind.
@@ -544,7 +571,7 @@ def survey(
         run, FirstLook(table.n_features, table.names, learning, qualitative), parts
     )
     if seen is None or seen.n_rows == 0:
-        raise ValueError(f"{table.called} has no rows. A tree needs one at least.")
+        raise ValueError(f"There are no rows in {table.called}. A tree needs one at least.")
     if seen.n_rows > MAX_ROWS:
         raise ValueError(f"{table.called} has {seen.n_rows} rows; at most {MAX_ROWS} are taken.")
     columns = Encoding.identity(table.n_features, table.names).columns
@@ -570,7 +597,8 @@ def survey(
     outline = Problem(none, target, None, 1.0, encoding)
     outline = replace(outline, has_missing=seen.missing)
     known = reach, seen.largest
-    recipe = TableRecipe(outline, classes, None, seen.low, seen.high, *known, rows=seen.rows)
+    recipe = TableRecipe(outline, classes, None, seen.low, seen.high, *known)
+    recipe = replace(recipe, rows=seen.rows, prints=seen.prints)
     recipe = _with_weights(recipe, seen, learning, parts, run)
     return _with_levels(recipe, learning, parts, run)
 

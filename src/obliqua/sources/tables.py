@@ -188,6 +188,13 @@ def _paths(given: Any) -> list[str]:
     return found
 
 
+def is_one_of(path: str, X: Any) -> bool:
+    """Say whether a file is among those that paths and patterns name."""
+    if not isinstance(X, str | os.PathLike | list | tuple):
+        return False
+    return os.path.realpath(path) in map(os.path.realpath, _paths(X))
+
+
 def _files_in(folder: str) -> list[str]:
     """Return the files of a folder; refuse one whose folders have files too, or that has none."""
     here = sorted(glob.glob(os.path.join(glob.escape(folder), "*")))
@@ -270,7 +277,8 @@ def _check_learnt(
 
 
 def _called(paths: Sequence[str]) -> str:
-    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more files"
+    more = len(paths) - 1
+    return paths[0] + (f" and {more} more file{'s' if more > 1 else ''}" if more else "")
 
 
 def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], list[int], int]:
@@ -285,8 +293,8 @@ def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], list[int], 
             schema, about = file.schema_arrow, file.metadata
     except (pa.ArrowException, OSError, ValueError) as error:
         raise ValueError(
-            f"{path} begins like a Parquet file and cannot be read as one: {error}. It may have "
-            "been cut off: write it again."
+            f"{path} begins like a Parquet file and cannot be read as one: "
+            f"{str(error).rstrip('.')}. It may have been cut off: write it again."
         ) from error
     all_groups = [about.row_group(number) for number in range(about.num_row_groups)]
     sizes = [group.total_byte_size for group in all_groups]
@@ -418,43 +426,61 @@ def _csv_files(
     """Find out what the columns of CSV files hold: all of their text is read once."""
     pa: Any = require(*ARROW)
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
-    types: dict[str, Any] = dict.fromkeys(text, pa.string())
+    readable = {name: [pa.string()] for name in text}
     for state in states:
         try:
-            found = _csv_types(state.path, types)
+            names = _narrow(state.path, readable)
         except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
-            raise ValueError(f"{state.path} cannot be read as CSV: {error}") from error
-        schema = pa.schema(list(found.items()))
+            raise ValueError(
+                f"{state.path} cannot be read as CSV: {' '.join(str(error).split())}. It may have "
+                "been cut off, or its cells are not divided by commas."
+            ) from error
+        schema = pa.schema([(name, readable[name][0]) for name in names])
         chosen, kinds = _chosen(schema, learnt, weight, state.path, features)
         first, _, _ = _like_first(first, state.path, chosen, (TEXT,) * len(kinds))
-        types = found
     assert first is not None
     chosen = first[1]
+    types = {name: kinds[0] for name, kinds in readable.items()}
     kinds = tuple(_kind(types[name], name, states[0].path) for name in chosen.features)
     known = tuple((name, types[name]) for name in chosen.columns)
     pieces = [CsvPiece(state, known, chosen) for state in states]
     return LargeTable(list(pieces), chosen.features, kinds, _called([s.path for s in states]))
 
 
-def _csv_types(path: str, before: dict[str, Any]) -> dict[str, Any]:
-    """Return the narrowest type of each column that reads all of its cells."""
+def _narrow(path: str, readable: dict[str, list[Any]]) -> list[str]:
+    """Leave only the types of each column that read all of its cells, the narrowest first.
+
+    Returns the names of the columns.
+    """
     pa: Any = require(*ARROW)
-    narrow = [pa.null(), pa.int64(), pa.bool_(), pa.float64(), pa.string()]
     csv: Any = require("pyarrow.csv", *ARROW[1:])
     with csv.open_csv(path) as reader:
-        names = reader.schema.names
+        names: list[str] = reader.schema.names
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(
             f"it has several columns {twice[0]!r} in its first line. Give each a name of its own."
         )
-    place = {name: narrow.index(before.get(name, pa.null())) for name in names}
+    for name in names:
+        readable.setdefault(name, [pa.null(), pa.int64(), pa.bool_(), pa.float64(), pa.string()])
     for rows in csv_batches(path, dict.fromkeys(names, pa.string()), names):
         for name in names:
-            column = rows.column(name)
-            while place[name] < len(narrow) - 1 and not _reads(column, narrow[place[name]]):
-                place[name] += 1
-    return {name: narrow[place[name]] for name in names}
+            readable[name] = _that_read(rows.column(name), readable[name])
+    return names
+
+
+def _that_read(column: Any, kinds: list[Any]) -> list[Any]:
+    """Return those types that read all cells of a column of text; text reads any.
+
+    What is nothing at all can be read as anything, and whole numbers as fractions.
+    """
+    pa: Any = require(*ARROW)
+    found: list[Any] = []
+    for kind in kinds[:-1]:
+        whole = pa.types.is_floating(kind) and pa.int64() in found
+        if pa.null() in found or whole or _reads(column, kind):
+            found.append(kind)
+    return [*found, kinds[-1]]
 
 
 def _reads(column: Any, kind: Any) -> bool:
