@@ -12,18 +12,29 @@ import pytest
 
 from obliqua.data.problem import Problem, encode
 from obliqua.data.table import read_table
+from obliqua.datasets import make_planted_tree
 from obliqua.engine.grow import grow
 from obliqua.engine.proposals import Proposals
 from obliqua.engine.rules import Rules
 from obliqua.methods.discriminants import Discriminants
 from obliqua.refine import Recipe, Schedule, Watch, refine_only, refined_tree
-from obliqua.refine.recipe import LABEL, _errors, _Work
+from obliqua.refine.recipe import LABEL, PER_CYCLE, _errors, _Work
 from obliqua.refine.rows import soft_rows
 from obliqua.tree.tree import Tree
 from problems import gaussians
 from reference.refine import mixed_frame
 
-QUICK = Recipe(schedule=Schedule(passes=8.0), between=Schedule(passes=4.0, sharpness=(4.0, 8.0)))
+#: Trees begin as they are grown, or hyperplanes at random compete with them.
+QUICK = Recipe(
+    schedule=Schedule(passes=8.0), between=Schedule(passes=4.0, sharpness=(4.0, 8.0)), blind=1.0
+)
+BLIND = replace(QUICK, blind=0.0)
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let hyperplanes at random compete on small problems, too."""
+    monkeypatch.setattr("obliqua.refine.recipe.ROWS_OF_A_WEIGHT", 0)
 
 
 def grower(max_depth: int | None = None, most: int | None = None) -> Callable[..., Tree]:
@@ -70,7 +81,7 @@ def test_no_more_leaves_than_are_wanted(kind: str, n_leaves: int) -> None:
         "mixed": mixed,
         "weights": lambda: mixed(sample_weight=1 + np.arange(500) % 4),
     }[kind]()
-    tree = refined_tree(problem, grower(), n_leaves, QUICK)
+    tree = refined_tree(problem, grower(), n_leaves, BLIND if n_leaves == 5 else QUICK)
     assert 1 <= tree.n_leaves <= n_leaves
     assert n_leaves < 5 or tree.n_leaves > 2
     assert_sound(tree, problem)
@@ -81,7 +92,7 @@ def test_it_errs_less_than_the_greedy_tree_and_than_refining_alone() -> None:
     problem = rings()
     greedy = grower()(problem, 8)
     once = refine_only(greedy, problem, QUICK.schedule)
-    whole = refined_tree(problem, grower(), 8, Recipe())
+    whole = refined_tree(problem, grower(), 8, Recipe(blind=1.0))
     found = [_errors(tree) / problem.n_rows for tree in (greedy, once, whole)]
     assert found[1] < found[0] - 0.05
     assert found[2] < found[1]
@@ -167,7 +178,7 @@ def test_very_many_rows_are_not_all_grown_from(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_few_features(most: int) -> None:
     for problem in (rings(), mixed()):
-        recipe = replace(QUICK, max_features=most, cycles=2)
+        recipe = replace(BLIND if most == 2 else QUICK, max_features=most, cycles=2)
         tree = refined_tree(problem, grower(most=most), 6, recipe)
         assert tree.n_node_features.max() <= most
         assert tree.n_leaves <= 6
@@ -224,8 +235,9 @@ def test_few_features_of_a_tree_that_is_refined_as_it_is() -> None:
 
 @pytest.mark.parametrize("max_depth", [1, 2, 3])
 def test_the_depth_is_kept_to_also_by_cycles(max_depth: int) -> None:
-    for problem in (rings(), mixed()):
-        tree = refined_tree(problem, grower(max_depth), 12, replace(QUICK, cycles=3))
+    for problem, recipe in ((rings(), BLIND), (rings(), QUICK), (mixed(), BLIND)):
+        limited = replace(recipe, cycles=3, max_depth=max_depth)
+        tree = refined_tree(problem, grower(max_depth), 12, limited)
         assert tree.depth <= max_depth
         assert_sound(tree, problem)
 
@@ -245,6 +257,35 @@ def test_cycles_never_err_more() -> None:
     assert errors[-1] < errors[0], "on this data some cycle helps"
     told = [line for line in lines if ", cycle " in line]
     assert len(told) == 0 + 1 + 2 + 4
+
+
+def test_hyperplanes_at_random_compete() -> None:
+    """On data that greedy growth is blind to; what errs more is given up, and cycles go on."""
+    X, y = make_planted_tree(2000, 3, 6, random_state=4, return_X_y=True)
+    problem = encode(X, y, 2)
+    errors = []
+    for blind, cycles in ((1.0, 0), (0.0, 0), (0.0, 2)):
+        lines: list[str] = []
+        recipe = Recipe(blind=blind, cycles=cycles)
+        watch = Watch(note=lines.append)
+        tree = refined_tree(problem, grower(), 8, recipe, watch=watch)
+        assert tree.n_leaves <= 8
+        assert_sound(tree, problem)
+        errors.append(_errors(tree))
+        anew = [line for line in lines if line.startswith("Beginning anew")]
+        assert len(anew) == (blind == 0.0) + PER_CYCLE * cycles
+    assert errors[0] > 10 * max(errors[1:])
+    assert any(line.endswith("given up.") for line in lines)
+
+
+def test_hyperplanes_at_random_need_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each weight of the tree."""
+    problem = rings()
+    for least, number in ((30, 1), (31, 0)):
+        monkeypatch.setattr("obliqua.refine.recipe.ROWS_OF_A_WEIGHT", least)
+        lines: list[str] = []
+        refined_tree(problem, grower(), 6, BLIND, watch=Watch(note=lines.append))
+        assert sum(line.startswith("Beginning anew") for line in lines) == number
 
 
 def test_an_extended_tree_is_the_same_tree_further_down() -> None:

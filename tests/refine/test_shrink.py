@@ -11,7 +11,7 @@ from obliqua.data.problem import encode
 from obliqua.data.table import read_table
 from obliqua.refine.draft import Draft
 from obliqua.refine.rows import SoftRows, soft_rows
-from obliqua.refine.shrink import LEAF, _RaisedOfClasses, raise_to, without_useless
+from obliqua.refine.shrink import LEAF, _RaisedOfClasses, errors_of, raise_to, without_useless
 from reference import refine as twin
 
 SEEDS = range(12)
@@ -95,6 +95,50 @@ def test_raise_to(seed: int, most: int) -> None:
     assert (smaller.counts(rows).sum(axis=1) > 0).all()
 
 
+def levels(tree: Any, most: int, depth: int = 0) -> int:
+    """By how many levels the leaves of a nested tree are too deep, together."""
+    if isinstance(tree, int):
+        return max(depth - most, 0)
+    return sum(levels(side, most, depth + 1) for side in tree[1:])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_levels_that_are_saved_are_those_of_trees_that_are_built(seed: int) -> None:
+    draft, rows, hard = case(seed)
+    raised = _RaisedOfClasses(draft, rows)
+    tree = whole(draft)
+    for most in (1, 2, 3):
+        found = raised._saved_levels(most)
+        if found is None:
+            assert levels(tree, most) == 0
+            continue
+        excess, saved = found
+        assert excess == levels(tree, most)
+        options = {(option.node, option.kept): option for option in raised._options(*found)}
+        for part in twin.splits(tree):
+            for kept in (0, 1, LEAF):
+                smaller = twin.replaced(tree, {part[0]: 0 if kept == LEAF else part[1 + kept]})
+                assert saved[part[0], kept] == excess - levels(smaller, most)
+                assert ((part[0], kept) in options) == (saved[part[0], kept] > 0)
+        for (node, kept), option in options.items():
+            cost = hard.change(tree, node, kept) / min(option.saved, excess)
+            assert option.cost == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_both_limits_are_kept_to(seed: int, most: int) -> None:
+    draft, rows, _ = case(seed)
+    assert draft.depth == max(len(way) for _, way in twin.ways(draft.child))
+    deep = raise_to(draft, rows, 99)
+    for n_leaves in (2, 5, 99):
+        smaller = raise_to(draft, rows, n_leaves, most)
+        assert smaller.depth <= most
+        assert smaller.n_leaves <= n_leaves
+        if deep.depth <= most:
+            assert smaller.n_leaves == raise_to(draft, rows, n_leaves).n_leaves
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_without_useless(seed: int) -> None:
     draft, rows, hard = case(seed)
@@ -132,6 +176,8 @@ def test_a_single_leaf_stays() -> None:
     draft = Draft(np.empty((0, 2), np.int32), np.empty((0, rows.columns.width), np.float32))
     assert raise_to(draft, rows, 1) is draft
     assert without_useless(draft, rows) is draft
+    assert draft.depth == 0
+    assert errors_of(draft, rows) == errors(draft, rows) > 0
 
 
 def test_two_leaves() -> None:

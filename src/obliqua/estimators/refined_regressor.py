@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -375,6 +376,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
             between=Schedule(visits=VISITS, least_passes=15.0, sharpness=(4.0, 8.0)),
             max_features=None if most is None else int(most),
             cycles=int(self.cycles),
+            blind=inf,
             leaves=fit,
             min_samples_leaf=self._least_rows(problem, fit.linear),
         )

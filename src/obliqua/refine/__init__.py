@@ -5,6 +5,7 @@
 - `descent`: all hyperplanes and leaves moved together.
 - `shrink`: subtree raising, and few columns per split.
 - `choice`: what cross-validation decides.
+- `regrow`: complete trees of hyperplanes at random, to begin anew with.
 - `recipe`: the stages put together, and cycles.
 """
 

@@ -52,6 +52,14 @@ class Draft:
         """The number of leaves."""
         return len(self.child) + 1
 
+    @property
+    def depth(self) -> int:
+        """The depth of the deepest leaf."""
+        depth = np.zeros(self.n_nodes, dtype=np.int64)
+        for node, sides in enumerate(self.child):  # children stand behind their parents
+            depth[sides[sides >= 0]] = depth[node] + 1
+        return int(depth.max(initial=-1)) + 1
+
     def soft(
         self,
         rows: SoftRows,

@@ -4,14 +4,18 @@ Grown greedily to twice the leaves, refined, shrunk in four steps by subtree rai
 after each, and at last rid of splits that save no error. Cycles go on from there: the tree grows
 by half with priorities that chance has shaken, is refined and shrunk again, and is kept if it errs
 less.
+
+Where greedy growth is blind to the classes, a tree that begins with hyperplanes at random competes
+with the one that was grown, and cycles begin subtrees anew in the same way. These take few passes,
+and are given up as soon as they err more, while still too large, than the best tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
@@ -22,8 +26,9 @@ from obliqua.data.weights import ROUNDING
 from obliqua.engine.linear_leaves import LeafFit, with_leaves
 from obliqua.refine.descent import Schedule, Watch, refine
 from obliqua.refine.draft import Draft, draft_of, tree_of
+from obliqua.refine.regrow import at_random, regrown
 from obliqua.refine.rows import SoftRows, soft_rows
-from obliqua.refine.shrink import masked, raise_to, without_useless
+from obliqua.refine.shrink import errors_of, masked, raise_to, without_useless
 from obliqua.tree.tree import Tree
 
 __all__ = ["LABEL", "Recipe", "refine_only", "refined_tree"]
@@ -39,6 +44,16 @@ GROWN_ROWS_PER_LEAF = 1_000
 #: How many trees are made if they are unlucky, and the share of the rows that the later ones are
 #: grown from, so that they differ.
 TRIES, TRIED_ROWS = 3, 0.7
+
+#: With fewer rows for each weight of a tree, fewer training errors do not mean a better tree.
+ROWS_OF_A_WEIGHT = 25
+#: How many times too large trees and subtrees at random are, and how they shrink.
+START_AT_RANDOM, OVER_AT_RANDOM = 16, 8
+STEPS_AT_RANDOM = (5.0, 3.5, 2.5, 1.8, 1.4, 1.15, 1.0)
+#: Subtrees at random that are tried in a cycle.
+PER_CYCLE = 3
+#: beta when a tree that began at random is refined for the last time.
+POLISH = (4.0, 32.0)
 
 #: Grows a tree of at most so many leaves: (problem, leaves, depth of its root) -> Tree.
 Grower = Callable[[Problem, int, int], Tree]
@@ -60,14 +75,20 @@ class Recipe:
         How it is refined on the way.
     max_features : int or None, default=None
         The most columns of a split; they become fewer from step to step.
+    max_depth : int or None, default=None
+        The largest depth of the result. What is refined may be deeper: it is made shallower from
+        step to step.
     cycles : int, default=0
-        How often the tree grows by half and is shrunk again.
+        How often the tree grows by half and is shrunk again, or subtrees begin at random.
     shake : float, default=0.5
         The deviation of the logarithm by which chance changes priorities in cycles.
     leaves : LeafFit
         Where numbers are learnt: what leaves say.
     min_samples_leaf : float, default=0.0
         Leaves with fewer rows go, by their weight.
+    blind : float, default=1/3
+        Greedy growth is blind where it leaves more than this share of the errors of a single leaf.
+        A tree that begins with hyperplanes at random competes then, if there are enough rows.
     enough : float, default=inf
         A tree that errs more on the training rows is unlucky: another one is made, from a part of
         the rows, and refined with all; up to two of them. The one that errs least is kept.
@@ -80,11 +101,25 @@ class Recipe:
         default_factory=lambda: Schedule(sharpness=(4.0, 8.0), least_passes=15.0)
     )
     max_features: int | None = None
+    max_depth: int | None = None
     cycles: int = 0
     shake: float = 0.5
     leaves: LeafFit = field(default_factory=LeafFit)
     min_samples_leaf: float = 0.0
-    enough: float = float("inf")
+    blind: float = 1 / 3
+    enough: float = inf
+
+    def hurried(self) -> Recipe:
+        """Return the same with a third of the passes, from a tree that is many times too large."""
+
+        def third(schedule: Schedule) -> Schedule:
+            passes, visits = schedule.passes, schedule.visits / 3
+            passes = None if passes is None else passes / 3
+            least = schedule.least_passes / 3
+            return replace(schedule, passes=passes, visits=visits, least_passes=least)
+
+        few, fewer = third(self.schedule), third(self.between)
+        return replace(self, schedule=few, between=fewer, steps=STEPS_AT_RANDOM)
 
     def _as_tree(self, draft: Draft, rows: SoftRows, problem: Problem) -> Tree:
         """Make a tree of a draft, with what its leaves say."""
@@ -226,7 +261,13 @@ def _one_tree(
     if watch.is_up:
         grown = grower(some, n_leaves, 0)
         return recipe._as_tree(draft_of(grown, rows.columns), rows, problem)
-    best = work.first_tree(draft_of(grown, rows.columns), n_leaves)
+    draft = draft_of(grown, rows.columns)
+    weights = n_leaves * int((rows.columns.owner >= 0).sum())
+    of_one_leaf = float(TASKS[grown.task].risk(grown.stats[:1])[0])
+    blind = _errors(grown) > recipe.blind * of_one_leaf
+    if blind and n_leaves > 1 and rows.n_rows >= ROWS_OF_A_WEIGHT * weights:
+        return work.from_chance(draft, n_leaves)
+    best = work.first_tree(draft, n_leaves)
     for cycle in range(recipe.cycles if n_leaves > 1 else 0):
         if watch.is_up or _errors(best) == 0.0:
             break
@@ -273,12 +314,25 @@ class _Work:
         return refine(draft, self.rows, schedule, key, self.n_threads, self.watch)
 
     def shrunk(
-        self, draft: Draft, n_leaves: int, steps: tuple[float, ...], max_features: int | None
+        self,
+        draft: Draft,
+        n_leaves: int,
+        steps: tuple[float, ...],
+        max_features: int | None,
+        most_errors: float = inf,
     ) -> Draft:
-        """Shrink in steps, and to few columns, with refinement in between."""
+        """Shrink in steps, and to few columns, with refinement in between.
+
+        It ends early, too large, where a draft errs more than `most_errors`.
+        """
         n_columns = len(self.rows.columns.levels)
+        limit = self.recipe.max_depth
+        too_deep = 0 if limit is None else max(draft.depth - limit, 0)
         for number, step in enumerate(steps, 1):
-            draft = raise_to(draft, self.rows, ceil(step * n_leaves))
+            if most_errors < inf and errors_of(draft, self.rows) > most_errors:
+                return draft
+            deepest = None if limit is None else limit + too_deep - too_deep * number // len(steps)
+            draft = raise_to(draft, self.rows, ceil(step * n_leaves), deepest)
             if max_features is not None and max_features < n_columns:
                 share = number / len(steps)
                 most = n_columns ** (1.0 - share) * max_features**share
@@ -287,10 +341,19 @@ class _Work:
             draft = self.refined(draft, self.recipe.schedule if last else self.recipe.between)
         return draft
 
-    def first_tree(self, draft: Draft, n_leaves: int) -> Tree:
-        """Refine and shrink; of two ways to few columns per split, the one that errs less."""
-        steps, most = self.recipe.steps, self.recipe.max_features
+    def first_tree(self, draft: Draft, n_leaves: int, rival: Tree | None = None) -> Tree:
+        """Refine and shrink; of two ways to few columns per split, the one that errs less.
+
+        A rival that errs less than the draft before it is shrunk is returned instead.
+        """
+        steps, most, before = self.recipe.steps, self.recipe.max_features, len(self.watch.curve)
         all_columns = self.refined(draft, self.recipe.schedule)
+        if rival is not None:
+            least = errors_of(draft_of(rival, self.rows.columns), self.rows)
+            if errors_of(all_columns, self.rows) > least:
+                self.watch.say("The grown tree errs more, and is given up.")
+                del self.watch.curve[before:]
+                return rival
         tree = self._finished(self.shrunk(all_columns, n_leaves, steps, most))
         narrow = most is not None and most < len(self.rows.columns.levels)
         if not narrow or draft.n_nodes == 0 or self.watch.is_up:
@@ -305,6 +368,52 @@ class _Work:
     def _finished(self, draft: Draft) -> Tree:
         useful = without_useless(draft, self.rows)
         return self.recipe._as_tree(useful, self.rows, self.problem)
+
+    def from_chance(self, grown: Draft, n_leaves: int) -> Tree:
+        """Return the best of a tree from chance and the grown one, or what cycles make of it."""
+        curve, rows = self.watch.curve, self.rows
+        start = at_random(rows, START_AT_RANDOM * n_leaves, child_key(self.key, 1000))
+        rival = self._raced(start, n_leaves, inf)
+        before = len(curve)
+        best = self.first_tree(grown, n_leaves, rival)
+        if best is not rival:
+            best = _better(rival, best, before, self.watch)
+        won = best is rival
+        for number in range(1, PER_CYCLE * self.recipe.cycles + 1):
+            if self.watch.is_up or _errors(best) == 0.0 or best.n_leaves == 1:
+                break
+            before, champion = len(curve), draft_of(best, rows.columns)
+            draft = regrown(champion, rows, OVER_AT_RANDOM, child_key(self.key, 1000 + number))
+            if self.recipe.max_features is not None:
+                draft = masked(draft, rows, self.recipe.max_features)
+            other = self._raced(draft, n_leaves, errors_of(champion, rows))
+            if _errors(other) < _errors(best) and other.n_leaves <= n_leaves:
+                best, won = other, True
+            else:
+                del curve[before:]
+        return self._polished(best) if won else best
+
+    def _raced(self, draft: Draft, n_leaves: int, limit: float) -> Tree:
+        """Refine and shrink in few passes; what is given up has too many leaves."""
+        few = replace(self, recipe=self.recipe.hurried())
+        self.watch.say("Beginning anew with hyperplanes at random.")
+        draft = few.refined(draft, few.recipe.schedule)
+        steps = [step for step in STEPS_AT_RANDOM if step * n_leaves < draft.n_leaves]
+        steps = steps if 1.0 in steps else [*steps, 1.0]
+        draft = few.shrunk(draft, n_leaves, tuple(steps), self.recipe.max_features, limit)
+        tree = self._finished(draft)
+        given_up = ", and is given up" if tree.n_leaves > n_leaves else ""
+        self.watch.say(
+            f"With {tree.n_leaves} leaves it has training rows of weight {_errors(tree):g} wrong"
+            f"{given_up}."
+        )
+        return tree
+
+    def _polished(self, tree: Tree) -> Tree:
+        """Refine a tree once more, with gates that are nearly hard in the end."""
+        schedule = replace(self.recipe.schedule, sharpness=POLISH)
+        last = self._finished(self.refined(draft_of(tree, self.rows.columns), schedule))
+        return last if _errors(last) <= _errors(tree) else tree
 
     def cycle(self, tree: Tree, n_leaves: int, number: int) -> Tree:
         """Grow by half, refine, shrink."""

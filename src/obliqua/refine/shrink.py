@@ -25,7 +25,7 @@ from obliqua.data.threads import over_rows
 from obliqua.refine.draft import Draft, renumbered
 from obliqua.refine.rows import SoftRows
 
-__all__ = ["masked", "raise_to", "without_useless"]
+__all__ = ["counted", "errors_of", "masked", "raise_to", "without_useless"]
 
 LEAF = 2  # the option to make a leaf of a node; 0 and 1 keep its left or its right side only
 
@@ -33,7 +33,7 @@ LEAF = 2  # the option to make a leaf of a node; 0 and 1 keep its left or its ri
 MOST_ROWS = 200_000
 
 
-def raise_to(draft: Draft, rows: SoftRows, n_leaves: int) -> Draft:
+def raise_to(draft: Draft, rows: SoftRows, n_leaves: int, max_depth: int | None = None) -> Draft:
     """Leave out splits until a draft has at most so many leaves, at the least cost in errors.
 
     Each split has three ways to go: it becomes a leaf, or only its left or only its right side
@@ -41,11 +41,16 @@ def raise_to(draft: Draft, rows: SoftRows, n_leaves: int) -> Draft:
     with the labels of the leaves as they are, is divided by the leaves that are saved. The
     cheapest ways are taken, none above or below another, until a third of the excess is gone; then
     all is counted anew.
+
+    If leaves are deeper than `max_depth`, the levels by which they are too deep go first, in the
+    same way: the change of errors is divided by how many of them a way saves, over all leaves.
     """
     if draft.n_nodes == 0:
         return draft
-    smaller = _raised(draft, rows)
+    smaller = counted(draft, rows)
     smaller.drop_empty()
+    if max_depth is not None:
+        smaller.make_shallow(max_depth)
     while smaller.n_leaves > n_leaves:
         smaller.one_round(smaller.n_leaves - n_leaves)
         smaller.drop_empty()
@@ -56,17 +61,23 @@ def without_useless(draft: Draft, rows: SoftRows) -> Draft:
     """Make a leaf of each split that saves no training error."""
     if draft.n_nodes == 0:
         return draft
-    smaller = _raised(draft, rows)
+    smaller = counted(draft, rows)
     smaller.drop_empty()
     smaller.drop_useless()
     return smaller.draft()
+
+
+def errors_of(draft: Draft, rows: SoftRows) -> float:
+    """Return the weight of wrong rows, or the squared errors of numbers, with hard gates."""
+    tree = counted(draft, rows)
+    return float(tree.errors[tree.root])
 
 
 class _Option(NamedTuple):
     """A way to leave out a split; sorted by what it costs."""
 
     cost: float
-    saved: int  # leaves
+    saved: int  # leaves, or levels
     node: int
     kept: int  # 0: its left side, 1: its right side, LEAF: neither
 
@@ -86,7 +97,7 @@ class _Raised(ABC):
         self.whole = draft
         self.rows = rows
         self.child = draft.child.copy()
-        self.root = 0
+        self.root = 0 if draft.n_nodes else -1
         n = min(rows.n_rows, MOST_ROWS)
         self.bits = np.empty((n, -(-draft.n_nodes // 8)), dtype=np.uint8)
         soft = draft.soft(rows)
@@ -143,15 +154,44 @@ class _Raised(ABC):
             order.extend(side for side in self.child[node].tolist() if side >= 0)
         return order
 
-    def one_round(self, excess: int) -> None:
-        """Take the cheapest ways until a third of the excess is gone."""
+    def make_shallow(self, max_depth: int) -> None:
+        """Take the cheapest ways until no leaf is deeper."""
+        while True:
+            saved = self._saved_levels(max_depth)
+            if saved is None:
+                return
+            self.one_round(*saved)
+            self.drop_empty()
+
+    def _saved_levels(self, max_depth: int) -> tuple[int, AnyArray] | None:
+        """Return by how much leaves are too deep, and what of it each way at each node saves."""
+        depth = np.zeros(self.whole.n_nodes + self.whole.n_leaves, dtype=np.int64)
+        for node in self.order:
+            depth[self.child[node]] = depth[node] + 1
+        over = np.maximum(depth - max_depth, 0)
+        of_leaves = over[::-1][: self.whole.n_leaves]
+        total, leaves = self._added_up(of_leaves), self._added_up((of_leaves > 0).astype(np.int64))
+        excess = int(total[self.root])
+        if excess == 0:
+            return None
+        left, right = self.child.T
+        # What stays of a split comes up by a level, and all below the other side is gone.
+        saved = np.stack([leaves[left] + total[right], leaves[right] + total[left]])
+        n_nodes = self.whole.n_nodes
+        return excess, np.vstack([saved, total[:n_nodes] - over[:n_nodes]]).T
+
+    def one_round(self, excess: int, saved: AnyArray | None = None) -> None:
+        """Take the cheapest ways until a third of the excess is gone.
+
+        `saved` is what ways save, by node; leaves, if it is not given.
+        """
         goal, gone = -(-excess // 3), 0
         parent = {
             side: node for node in self.order for side in self.child[node].tolist() if side >= 0
         }
         taken: dict[int, int] = {}
         above: set[int] = set()
-        for option in sorted(self._options(excess)):
+        for option in sorted(self._options(excess, saved)):
             if gone >= goal:
                 break
             path = [option.node]
@@ -164,23 +204,20 @@ class _Raised(ABC):
             gone += option.saved
         self._leave_out(taken)
 
-    def _options(self, excess: int) -> list[_Option]:
+    def _options(self, excess: int, saved: AnyArray | None = None) -> list[_Option]:
         changes = self._changes()
+        if saved is None:
+            below = self.leaves[self.child]
+            saved = np.column_stack([below[:, ::-1], below.sum(axis=1) - 1])
         options = []
         for node in self.order:
-            sides = self.child[node].tolist()
-            ways = (
-                (changes[node, 0].item(), int(self.leaves[sides[1]]), 0),
-                (changes[node, 1].item(), int(self.leaves[sides[0]]), 1),
-                (
-                    self.as_leaf[node].item() - self.errors[node].item(),
-                    int(self.leaves[node]) - 1,
-                    LEAF,
-                ),
-            )
+            as_leaf = self.as_leaf[node].item() - self.errors[node].item()
+            lost = (changes[node, 0].item(), changes[node, 1].item(), as_leaf)
+            ways = zip(lost, saved[node].tolist(), (0, 1, LEAF), strict=True)
             options += [
-                _Option(change / min(saved, excess), saved, node, kept)
-                for change, saved, kept in ways
+                _Option(change / min(saves, excess), saves, node, kept)
+                for change, saves, kept in ways
+                if saves > 0
             ]
         return options
 
@@ -295,7 +332,8 @@ class _RaisedOfNumbers(_Raised):
         return self._summed(self.whole.soft(self.rows).raising_costs, lines, low, high)
 
 
-def _raised(draft: Draft, rows: SoftRows) -> _Raised:
+def counted(draft: Draft, rows: SoftRows) -> _Raised:
+    """Return a draft with what is counted at its nodes."""
     return _RaisedOfClasses(draft, rows) if rows.numbers is None else _RaisedOfNumbers(draft, rows)
 
 
