@@ -102,9 +102,10 @@ def test_one_leaf() -> None:
     assert masked(draft, rows, 2) is draft
 
 
-def test_few_columns_of_the_whole_tree() -> None:
+@pytest.mark.parametrize("seed", [0, 2])
+def test_few_columns_of_the_whole_tree(seed: int) -> None:
     """Those that matter most to all splits, each by its share of the rows; then few per split."""
-    draft, rows = case()
+    draft, rows = case(seed)
     sizes = _sizes(draft, rows)
     _, here = reached(draft, rows)
     share = here @ rows.weight.astype(float)

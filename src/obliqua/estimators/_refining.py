@@ -89,7 +89,7 @@ def _few_columns(estimator: Any, problem: Problem, few: int, key: int, watch: An
     grower, recipe = estimator._plain(problem, key)
     n_leaves = estimator.max_leaf_nodes
     if n_leaves is None:
-        # Of as many leaves as serve best where all features may be used; greedy trees say 1.
+        # As many leaves as serve best where all features may be used. One leaf needs none.
         n_leaves = max(estimator._chosen_size(estimator._choose(problem, key, watch)), 2)
     n_leaves = max(min(int(n_leaves), problem.n_rows), 2)
     n_threads = thread_count(estimator.n_jobs)
