@@ -26,6 +26,7 @@ from obliqua.tree.tree import Tree
 from problems import examples
 from reference import search
 from reference import slopes as twin
+from reference.discriminants import fitted_by_few
 
 
 def table(seed: int, n: int, n_outputs: int = 1, weighted: bool = False) -> Problem:
@@ -190,24 +191,26 @@ def test_directions_with_levels_and_gaps(seed: int, n: int, weighted: bool) -> N
 @examples(60)
 @given(seed=seeds, n=st.integers(20, 60), most=st.integers(2, 3), weighted=st.booleans())
 def test_sparse_directions(seed: int, n: int, most: int, weighted: bool) -> None:
-    """Those coefficients stay that matter most, as they are."""
+    """A direction is fitted anew by few features, which are chosen one by one."""
     problem = table(seed, n, 1, weighted)
     whole, sparse = (
         proposed(problem, Proposals(Slopes(min_rows=None), max_features=some))
         for some in (None, most)
     )
     assert whole[0] == sparse[0]
-    grid = problem.target.grid.tolist()
-    spread = twin.slopes(np.array(problem.Z), grid, weights_of(problem)).spread
-    for (idx, coef), mine in zip(whole[1], sparse[1], strict=True):
-        normal = full((idx, coef), problem.n_features)
-        kept = full(mine, problem.n_features)
-        assert len(mine[0]) == min(most, len(idx))
-        assert set(kept[mine[0]]) <= set(normal[mine[0]])
-        size = np.abs(normal) * spread
-        expected = twin.most_important(normal, spread, most)
-        if mine[0].tolist() != expected:  # two that matter equally
-            assert sorted(size[mine[0]]) == pytest.approx(sorted(size[expected]), rel=1e-9)
+    matrix = twin.ridged_scatter(np.array(problem.Z), weights_of(problem))
+    for dense, mine in zip(whole[1], sparse[1], strict=True):
+        normal, kept = (full(plane, problem.n_features) for plane in (dense, mine))
+        expected = fitted_by_few(matrix, normal, most)
+        assert len(mine[0]) <= most
+        assert explained(matrix, normal, kept) == pytest.approx(
+            explained(matrix, normal, expected), rel=1e-6
+        )
+
+
+def explained(matrix: Any, normal: Any, few: Any) -> float:
+    """How much of a direction's square another one explains, whatever its length."""
+    return float((few @ matrix @ normal) ** 2 / (few @ matrix @ few))
 
 
 # --- the split ----------------------------------------------------------------------------

@@ -82,6 +82,40 @@ def test_few_features(most: int) -> None:
     assert_sound(model, X, Y)
 
 
+@pytest.mark.parametrize("Estimator", [RefinedTreeClassifier, RefinedTreeRegressor])
+def test_few_features_of_the_whole_tree(Estimator: Any) -> None:
+    """Levels and gaps of a column go with it; the greedy tree of the comparison has them too."""
+    frame, y = mixed_frame(150, 0)
+    for more in ({}, {"max_features_per_split": 1, "compare_greedy": True}):
+        tree = Estimator(max_features_per_tree=2, max_leaf_nodes=4, random_state=0, **more)
+        used = used_features(tree.fit(frame, y))
+        assert 1 <= len(used) <= 2
+        assert tree.tree_.n_node_features.max() <= more.get("max_features_per_split", 2)
+        order = np.random.default_rng(1).permutation(len(y))
+        assert same(tree, clone(tree).set_params(n_jobs=2).fit(frame.iloc[order], y[order]))
+    free = Estimator(max_features_per_tree=frame.shape[1], max_leaf_nodes=4, random_state=0)
+    assert same(
+        free.fit(frame, y), clone(free).set_params(max_features_per_tree=None).fit(frame, y)
+    )
+
+
+def used_features(model: Any) -> set[int]:
+    tree = model.tree_
+    return {*tree.coef_idx.tolist(), *getattr(tree, "leaf_idx", np.empty(0, int)).tolist()}
+
+
+@pytest.mark.parametrize("max_leaf_nodes", [None, 4])
+def test_features_of_the_whole_tree_are_those_that_tell(max_leaf_nodes: int | None) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 6))
+    y = rows[:, 1] + rows[:, 4] > 0
+    model = make(max_leaf_nodes=max_leaf_nodes, max_features_per_tree=2).fit(rows, y)
+    assert used_features(model) == {1, 4}
+    assert model.score(rows, y) > 0.97
+    hurried = make(max_features_per_tree=2, time_limit=0.0).fit(rows, y)
+    assert len(used_features(hurried)) <= 2
+
+
 @pytest.mark.parametrize("max_depth", [1, 2])
 def test_depth(max_depth: int) -> None:
     model = make(max_depth=max_depth, max_leaf_nodes=9, cycles=2).fit(X, Y)
@@ -373,6 +407,8 @@ def test_it_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
         ("max_leaf_nodes", 2.5),
         ("cycles", -1),
         ("max_features_per_split", 0),
+        ("max_features_per_tree", 0),
+        ("max_features_per_tree", 1.5),
         ("max_depth", 0),
         ("compare_greedy", "perhaps"),
         ("probabilities", "sure"),

@@ -83,7 +83,7 @@ class Discriminants:
     def by_class(self, node: Node, parts: Parts) -> Iterator[Candidate]:
         """One class against the rest."""
         for k, c in enumerate(node.classes[:1] if len(node.classes) == 2 else node.classes):
-            yield from direction(node, self.first + c, f"class {c}", parts.solved[k])
+            yield from direction(node, self.first + c, f"class {c}", parts, parts.solved[k])
 
     def discriminants(self, node: Node, parts: Parts) -> Iterator[Candidate]:
         """Directions in which the means of all classes differ most."""
@@ -109,7 +109,9 @@ class Discriminants:
             if not values[e] > NEGLIGIBLE * values[0]:
                 break
             number = self.first + node.data.n_classes + e
-            yield from direction(node, number, f"discriminant {e}", combined[e], signed=True)
+            yield from direction(
+                node, number, f"discriminant {e}", parts, combined[e], signed=True
+            )
 
     def climbs(self, node: Node, parts: Parts, starts: Sequence[Start]) -> Iterator[Candidate]:
         """Superclasses, from the best cuts on."""
@@ -125,7 +127,7 @@ class Discriminants:
                     if c in group:
                         normal = normal + parts.share[k] * parts.solved[k]
                 number = self.first + node.data.n_classes + len(normal) + rank * STEPS + step
-                made = list(direction(node, number, f"superclass {rank}, {step}", normal))
+                made = list(direction(node, number, f"superclass {rank}, {step}", parts, normal))
                 yield from made
                 found = start_of(node, made[0]) if made else None
                 if found is None or not found.score > score:
@@ -162,13 +164,21 @@ class Parts:
 
 
 def direction(
-    node: Node, number: int, label: str, normal: FloatArray, signed: bool = False
+    node: Node,
+    number: int,
+    label: str,
+    parts: Parts,
+    normal: FloatArray,
+    signed: bool = False,
 ) -> Iterator[Candidate]:
     """A direction of the node's units as one of the features, if it has two of them.
 
-    Its length says nothing, and the sign of an eigenvector neither: the largest entry is made
-    1, or -1 where the sign counts.
+    It is fitted by few features where a split may have only so many. Its length says nothing, and
+    the sign of an eigenvector neither: the largest entry is made 1, or -1 where the sign counts.
     """
+    most = node.options.max_features
+    if most is not None and most > 1:
+        normal = fitted_by_few(parts.matrix, normal, most)
     scaled = np.where(normal == 0.0, 0.0, normal / np.where(normal == 0.0, 1.0, node.factor))
     top = float(np.abs(scaled).max())
     if np.count_nonzero(scaled) < 2 or not np.isfinite(top):
@@ -176,6 +186,36 @@ def direction(
     if signed and scaled[int(np.argmax(np.abs(scaled)))] < 0:
         scaled = -scaled
     yield candidate(node, number, label, scaled / top * node.options.scale)
+
+
+def fitted_by_few(matrix: FloatArray, normal: FloatArray, most: int) -> FloatArray:
+    """The fit of ``v`` by few features: each brings ``(v - u)' M (v - u)`` down most.
+
+    All coefficients are found anew with each feature. One that adds nothing stays out, and so does
+    one that the others say as well, but for half of the ridge.
+    """
+    if np.count_nonzero(normal) <= most:
+        return normal
+    few = np.zeros_like(normal)
+    chosen: list[int] = []
+    while len(chosen) < most:
+        rest = matrix @ (normal - few)
+        best, gain = None, 1e-10 * float(normal @ matrix @ normal)
+        for k in range(len(normal)):
+            left = matrix[k, k]
+            if chosen:
+                across = matrix[chosen, k]
+                left -= across @ np.linalg.solve(matrix[np.ix_(chosen, chosen)], across)
+            if k in chosen or not left > 0.5 * RIDGE * matrix[k, k]:
+                continue
+            if rest[k] ** 2 / left > gain * (1.0 + 1e-9):
+                best, gain = k, rest[k] ** 2 / left
+        if best is None:
+            break
+        chosen = [*chosen, best]
+        few = np.zeros_like(normal)
+        few[chosen] = np.linalg.solve(matrix[np.ix_(chosen, chosen)], (matrix @ normal)[chosen])
+    return few
 
 
 def heavier_right(node: Node, left: Sequence[int]) -> frozenset[int]:

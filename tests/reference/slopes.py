@@ -117,11 +117,13 @@ def _bends(
     return form, ridged, sorted(np.abs(values).tolist(), reverse=True)[:2]
 
 
-def most_important(normal: Floats, spread: Floats, most: int) -> list[int]:
-    """The columns of the largest |coefficient| times spread, ascending."""
-    size = np.abs(normal) * spread
-    order = sorted(np.flatnonzero(normal).tolist(), key=lambda k: (-size[k], k))
-    return sorted(order[:most])
+def ridged_scatter(X: Floats, weights: Sequence[int]) -> Floats:
+    """G + R, in which a column that does not vary has nothing to do with others."""
+    w = np.array(weights, dtype=np.float64)
+    off = X - (w[:, None] * X).sum(axis=0) / w.sum()
+    varies = X.max(axis=0) > X.min(axis=0)
+    scatter = np.where(np.outer(varies, varies), off.T @ (w[:, None] * off), 0.0)
+    return scatter + np.diag(np.where(varies, RIDGE * np.diag(scatter), 1.0))
 
 
 # --- the split of a node ---------------------------------------------------------------------

@@ -17,7 +17,14 @@ from obliqua.engine.grow import grow
 from obliqua.engine.proposals import Proposals
 from obliqua.engine.rules import Rules
 from obliqua.methods.discriminants import Discriminants
-from obliqua.refine import Recipe, Schedule, Watch, refine_only, refined_tree
+from obliqua.refine import (
+    Recipe,
+    Schedule,
+    Watch,
+    columns_that_matter,
+    refine_only,
+    refined_tree,
+)
 from obliqua.refine.recipe import LABEL, PER_CYCLE, _errors, _Work
 from obliqua.refine.rows import soft_rows
 from obliqua.tree.tree import Tree
@@ -187,11 +194,26 @@ def test_few_features(most: int) -> None:
             assert tree.n_node_features.max() == most
 
 
+def test_columns_that_matter_to_the_whole_tree() -> None:
+    """Each split is along one of two columns; a third one repeats another with noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 7))
+    X[:, 5] = X[:, 2] + rng.normal(size=600)
+    problem = encode(X, 2 * (X[:, 2] > 0) + (X[:, 4] > 0.3), 4)
+    found = columns_that_matter(problem, grower(), 4, 2, QUICK)
+    assert found.tolist() == [2, 4]
+    late = Watch(0.0)
+    assert len(columns_that_matter(problem, grower(), 4, 3, QUICK, watch=late)) <= 3
+    assert columns_that_matter(mixed(), grower(), 4, 2, QUICK).tolist() == sorted(
+        set(columns_that_matter(mixed(), grower(), 4, 2, QUICK, n_threads=2).tolist())
+    )
+
+
 def test_of_two_ways_to_few_features_the_better_one_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Columns of all splits narrowed, or those that they were grown with."""
-    problem = replace(mixed(), sides=False)  # with sides, the second way is the better one here
+    problem = mixed()
     seen: list[Tree] = []
     finished = _Work._finished
 
@@ -204,8 +226,8 @@ def test_of_two_ways_to_few_features_the_better_one_is_taken(
     for key in range(6):
         seen.clear()
         watch = Watch()
-        recipe = replace(QUICK, max_features=2)
-        tree = refined_tree(problem, grower(most=2), 6, recipe, key=key, watch=watch)
+        recipe = replace(QUICK, max_features=3)
+        tree = refined_tree(problem, grower(most=3), 6, recipe, key=key, watch=watch)
         first, second = seen
         better = _errors(second) < _errors(first)
         assert tree == (second if better else first)

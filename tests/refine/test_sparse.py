@@ -100,3 +100,27 @@ def test_one_leaf() -> None:
     _, rows = case()
     draft = Draft(np.empty((0, 2), np.int32), np.empty((0, rows.columns.width), np.float32))
     assert masked(draft, rows, 2) is draft
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_few_columns_of_the_whole_tree(seed: int) -> None:
+    """Those that matter most to all splits, each by its share of the rows; then few per split."""
+    draft, rows = case(seed)
+    sizes = _sizes(draft, rows)
+    _, here = reached(draft, rows)
+    share = here @ rows.weight.astype(float)
+    whole = ((sizes / np.linalg.norm(sizes, axis=1)[:, None]) ** 2 * share[:, None]).sum(axis=0)
+    best = np.sort(np.argsort(-whole)[:2])
+    small = masked(draft, rows, None, 2)
+    assert used(small, rows).all(axis=0).nonzero()[0].tolist() == best.tolist()
+    assert used(small, rows).any(axis=0).nonzero()[0].tolist() == best.tolist()
+    fewer = masked(small, rows, 1, 2)
+    assert (used(fewer, rows).sum(axis=1) == 1).all()
+    assert set(used(fewer, rows).any(axis=0).nonzero()[0]) <= set(best)
+
+
+def used(draft: Draft, rows: SoftRows) -> Any:
+    """By node and column, whether the mask leaves the column to the node."""
+    assert draft.mask is not None
+    places = [rows.columns.owner == column for column in range(5)]
+    return np.stack([draft.mask[:, at].any(axis=1) for at in places], axis=1)

@@ -218,6 +218,28 @@ class Problem:
             row_weights=None if self.row_weights is None else self.row_weights[rows],
         )
 
+    def only_columns(self, columns: Int64Array) -> Problem:
+        """Return the problem whose other columns say nothing: they are 0 everywhere.
+
+        Parameters
+        ----------
+        columns : ndarray
+            The numbers of the columns that stay as they are.
+
+        Returns
+        -------
+        Problem
+            The same rows. A tree that grows from them is one of the whole problem, too.
+        """
+        stays = np.zeros(self.n_features, dtype=bool)
+        stays[columns] = True
+        return replace(
+            self,
+            Z=np.where(stays, self.Z, 0.0),
+            n_levels=np.where(stays, self.n_levels, 0).astype(np.int32),
+            has_missing=self.has_missing & stays,
+        )
+
     def measured_by(self, criterion: Criterion) -> Problem:
         """Return the problem as a criterion sees it; refuse one that does not fit.
 

@@ -229,7 +229,8 @@ class Proposals:
         Whether every feature is a candidate too. They come first, so they win ties.
     max_features : int, default=None
         The most features that a split may use. A direction that uses more is replaced by its
-        sparse version, which keeps the entries of largest ``|coefficient| * spread``.
+        sparse version, which keeps the entries of largest ``|coefficient| * spread``. Methods of
+        the library that multiply features fit a direction anew by so many of them.
     scale : {"standard", "robust", "minmax"}, default=None
         What the proposer sees: features divided by their standard deviation, by their
         interquartile range or by their range. The splits are in original units all the same.

@@ -144,8 +144,10 @@ the quicker way to many trees of this kind.""",
         "int or None",
         """\
 The most features that a split may use. Each proposed direction that uses more is replaced
-by its sparse version: the entries of largest `|coefficient| * standard deviation in the
-node` are kept, and the threshold is searched anew. `None` sets no limit; 1 leaves only
+by its sparse version, and the threshold is searched anew: a discriminant or slope is fitted by so
+many features, chosen one by one by least squares in the node, unless rows are few beside
+features; of other directions the entries of largest `|coefficient| * standard deviation in the
+node` are kept. `None` sets no limit; 1 leaves only
 axis-parallel splits.""",
     ),
     "refine": (

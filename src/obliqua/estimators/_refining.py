@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from obliqua._sklearn_compat import Interval, StrOptions, check_sample_weight
-from obliqua._typing import Int32Array
+from obliqua._typing import Int32Array, Int64Array
 from obliqua.data.problem import Problem, encode
 from obliqua.data.table import Table, missing_columns
 from obliqua.data.threads import thread_count
@@ -33,6 +33,7 @@ REFINING_CONSTRAINTS: dict[str, list[Any]] = {
     "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
     "cycles": [Interval(Integral, 0, None, closed="left")],
     "max_features_per_split": [Interval(Integral, 1, None, closed="left"), None],
+    "max_features_per_tree": [Interval(Integral, 1, None, closed="left"), None],
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
     "compare_greedy": [StrOptions({"auto"}), "boolean"],
     "time_limit": [Interval(Real, 0.0, None, closed="left"), None],
@@ -62,6 +63,11 @@ def fit_refined(
     limit = None if estimator.time_limit is None else float(estimator.time_limit)
     watch = Watch(limit, print if estimator.verbose else None)
     key = estimator._key()
+    few = estimator.max_features_per_tree
+    if few is not None and few < problem.n_features:
+        # At most a third of the time, and as much again for the next choice.
+        looking = Watch(None if limit is None else limit / 3, watch.note)
+        problem = problem.only_columns(_few_columns(estimator, problem, int(few), key, looking))
     # At most half of the time goes into the choice, so that something can be refined.
     trials = Watch(None if limit is None else limit / 2, watch.note)
     choice = estimator._choose(problem, key, trials)
@@ -74,6 +80,20 @@ def fit_refined(
     estimator.loss_curve_ = np.array(watch.curve)
     estimator.timed_out_ = timed_out
     return problem, tree
+
+
+def _few_columns(estimator: Any, problem: Problem, few: int, key: int, watch: Any) -> Int64Array:
+    """Return the columns that the whole tree may use."""
+    from obliqua.refine import columns_that_matter
+
+    grower, recipe = estimator._plain(problem, key)
+    n_leaves = estimator.max_leaf_nodes
+    if n_leaves is None:
+        # As many leaves as serve best where all features may be used. One leaf needs none.
+        n_leaves = max(estimator._chosen_size(estimator._choose(problem, key, watch)), 2)
+    n_leaves = max(min(int(n_leaves), problem.n_rows), 2)
+    n_threads = thread_count(estimator.n_jobs)
+    return columns_that_matter(problem, grower, n_leaves, few, recipe, key, n_threads, watch)
 
 
 def check_refining_notes(estimator: Any, kinds: tuple[str, ...]) -> None:

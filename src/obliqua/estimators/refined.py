@@ -85,7 +85,15 @@ about two thirds of a fit without cycles.""",
         """\
 The most features that a split may use. While the tree shrinks its splits are left fewer and fewer
 features, those of largest `|coefficient| * standard deviation in the node`, and the others are
-refined to make up for it. `None` sets no limit.""",
+refined to make up for it. Beside that, a tree is refined whose splits keep the features that they
+were grown with; the one of the two with fewer training errors is kept. `None` sets no limit.""",
+    ),
+    max_features_per_tree=(
+        "int or None",
+        """\
+The most features that the whole tree may use, whatever a feature is used for. A tree that may use
+all of them is refined and shrunk to so many; then the tree is made from these alone, with all
+other limits. `None` sets no limit.""",
     ),
     max_depth=(
         "int or None",
@@ -199,6 +207,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         max_leaf_nodes: int | None = None,
         cycles: int = 0,
         max_features_per_split: int | None = None,
+        max_features_per_tree: int | None = None,
         max_depth: int | None = None,
         compare_greedy: bool | str = "auto",
         probabilities: str = "frequencies",
@@ -214,6 +223,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         self.max_leaf_nodes = max_leaf_nodes
         self.cycles = cycles
         self.max_features_per_split = max_features_per_split
+        self.max_features_per_tree = max_features_per_tree
         self.max_depth = max_depth
         self.compare_greedy = compare_greedy
         self.probabilities = probabilities
@@ -328,6 +338,13 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             max_depth=None if depth is None else int(depth),
             cycles=cycles,
         )
+
+    def _plain(self, problem: Problem, key: int) -> Any:
+        """Return what a tree of all features is grown and refined with, to choose few of them."""
+        return self._grower(key, thread_count(self.n_jobs)), self._recipe()
+
+    def _chosen_size(self, choice: "SizeChoice") -> int:
+        return choice.n_leaves
 
     def _choose(self, problem: Problem, key: int, watch: "Watch") -> "SizeChoice":
         """Choose the number of leaves and between refined and greedy, on held-out rows."""

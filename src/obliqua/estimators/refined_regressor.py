@@ -119,6 +119,13 @@ features, those of largest `|coefficient| * standard deviation in the node`, and
 refined to make up for it; three trees are made in this way, and the one that errs least on the
 training rows is kept. `None` sets no limit.""",
         ),
+        "max_features_per_tree": (
+            "int or None",
+            """\
+The most features that the whole tree may use, its leaves included. A tree that may use all of
+them, whose leaves say constants, is refined and shrunk to so many; then the tree is chosen and
+made from these alone, with all other limits. `None` sets no limit.""",
+        ),
         "max_depth": ("int or None", "The largest depth of what is grown. `None` sets no limit."),
         "compare_greedy": (
             "'auto' or bool",
@@ -233,6 +240,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         leaf_smoothing: float | None = None,
         max_features_per_leaf: int | None = None,
         max_features_per_split: int | None = None,
+        max_features_per_tree: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: float | None = None,
         over: float = 2,
@@ -252,6 +260,7 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
         self.leaf_smoothing = leaf_smoothing
         self.max_features_per_leaf = max_features_per_leaf
         self.max_features_per_split = max_features_per_split
+        self.max_features_per_tree = max_features_per_tree
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.over = over
@@ -380,6 +389,18 @@ class RefinedTreeRegressor(TrainedTreesRegressor):
             leaves=fit,
             min_samples_leaf=self._least_rows(problem, fit.linear),
         )
+
+    def _plain(self, problem: Problem, key: int) -> Any:
+        """Return what a tree of all features is grown and refined with, to choose few of them.
+
+        Its leaves say constants: what linear functions say, splits need not say.
+        """
+        from obliqua.engine.linear_leaves import LeafFit
+
+        return self._grower(key, True, LeafFit()), self._recipe(problem, LeafFit())
+
+    def _chosen_size(self, choice: "NumberChoice") -> int:
+        return choice.best.n_leaves
 
     def _choose(self, problem: Problem, key: int, watch: "Watch") -> "NumberChoice":
         """Choose the kind and the size of the tree, and what leaves say, on held-out rows."""

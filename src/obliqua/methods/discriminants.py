@@ -5,7 +5,8 @@ At a node, with the scatter matrix G of all rows and R = 1e-3 diag G: for each c
 scatter. Then, from the best cuts of the three best directions, and of the best axis-parallel one:
 the classes that are more frequent to the right of the cut than in the node are a superclass, which
 has a direction as a class has one; its best cut says the next superclass, and so on while the cuts
-become better, at most four times.
+become better, at most four times. Where a split may have few features only, a direction is fitted
+anew by so many: the next one is always that which brings the fit nearest, by least squares.
 
 The parts are old: Fisher's discriminants in trees (Loh and Vanichsetakul 1988), superclasses
 (twoing, Breiman et al. 1984). The work is compiled (`obliqua._core.methods.discriminants`).

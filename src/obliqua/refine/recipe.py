@@ -20,6 +20,7 @@ from math import ceil, inf
 import numpy as np
 
 from obliqua._core.base.rng import child_key
+from obliqua._typing import Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.target import TASKS
 from obliqua.data.weights import ROUNDING
@@ -31,7 +32,7 @@ from obliqua.refine.rows import SoftRows, soft_rows
 from obliqua.refine.shrink import errors_of, masked, raise_to, without_useless
 from obliqua.tree.tree import Tree
 
-__all__ = ["LABEL", "Recipe", "refine_only", "refined_tree"]
+__all__ = ["LABEL", "Recipe", "columns_that_matter", "refine_only", "refined_tree"]
 
 #: What the splits of refined trees say of where they come from.
 LABEL = "refined"
@@ -232,6 +233,65 @@ def refined_tree(
     return best
 
 
+def columns_that_matter(
+    problem: Problem,
+    grower: Grower,
+    n_leaves: int,
+    n_columns: int,
+    recipe: Recipe | None = None,
+    key: int = 0,
+    n_threads: int = 1,
+    watch: Watch | None = None,
+) -> Int64Array:
+    """Find the columns that a tree of few columns needs: it shrinks to them while it is refined.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    grower : callable
+        Grows a tree, best first: ``grower(problem, n_leaves, depth)``.
+    n_leaves : int
+        The leaves of the tree.
+    n_columns : int
+        The most columns.
+    recipe : Recipe, default=None
+        How. Its limit of columns per split and its cycles do not matter here.
+    key : int, default=0
+        The seed.
+    n_threads : int, default=1
+        Threads; they have no influence on the result.
+    watch : Watch, default=None
+        Says when to stop. No more columns than `n_columns` are found all the same.
+
+    Returns
+    -------
+    ndarray
+        The numbers of the columns, ascending.
+    """
+    recipe = Recipe() if recipe is None else recipe
+    watch = Watch() if watch is None else watch
+    rows = soft_rows(problem, key, n_threads, recipe.leaves.penalty)
+    work = _Work(problem, rows, grower, recipe, key, n_threads, watch)
+    start = ceil(recipe.start * n_leaves)
+    watch.say(f"Looking for {n_columns} features, with a tree of up to {start} leaves.")
+    draft = work.refined(draft_of(work.grown(start, 1.0), rows.columns), recipe.schedule)
+    steps = recipe.steps[1:]
+    for number, step in enumerate(steps, 1):
+        draft = raise_to(draft, rows, ceil(step * n_leaves))
+        most = _on_the_way(problem.n_features, n_columns, number / len(steps))
+        draft = masked(draft, rows, None, most)
+        if number < len(steps):
+            draft = work.refined(draft, recipe.between)
+    owner = rows.columns.owner[(draft.normals != 0.0).any(axis=0)]
+    return np.unique(owner[owner >= 0])
+
+
+def _on_the_way(n_columns: int, most: int, share: float) -> int:
+    """Return how many columns are left after a share of the way to the most."""
+    return max(round(float(n_columns ** (1.0 - share) * most**share)), most)
+
+
 def _better(tree: Tree, other: Tree, before: int, watch: Watch) -> Tree:
     """Return the tree that errs less; the curve of the loss, longer since `before`, is its own."""
     better = _errors(other) < _errors(tree)
@@ -254,12 +314,10 @@ def _one_tree(
     work = _Work(problem, rows, grower, recipe, key, n_threads, watch)
     start = max(ceil(recipe.start * n_leaves), 1)
     watch.say(f"Growing a tree of up to {start} leaves, to be refined and shrunk to {n_leaves}.")
-    most = min(max(GROWN_ROWS, GROWN_ROWS_PER_LEAF * start), ceil(share * rows.n_rows))
-    some = problem if rows.n_rows <= most else problem.take(rows.sample(most))
-    grown = grower(some, start, 0)
+    grown = work.grown(start, share)
     # A tree of the right size is better than a large one that is cut back unrefined.
     if watch.is_up:
-        grown = grower(some, n_leaves, 0)
+        grown = work.grown(n_leaves, share)
         return recipe._as_tree(draft_of(grown, rows.columns), rows, problem)
     draft = draft_of(grown, rows.columns)
     weights = n_leaves * int((rows.columns.owner >= 0).sum())
@@ -304,6 +362,14 @@ class _Work:
         self.used.append(len(self.used))
         return child_key(self.key, self.used[-1] + 1)
 
+    def grown(self, n_leaves: int, share: float) -> Tree:
+        """Grow a tree from a share of the rows, or from fewer if there are very many."""
+        enough = max(GROWN_ROWS, GROWN_ROWS_PER_LEAF * n_leaves)
+        most = min(enough, ceil(share * self.rows.n_rows))
+        if self.rows.n_rows <= most:
+            return self.grower(self.problem, n_leaves, 0)
+        return self.grower(self.problem.take(self.rows.sample(most)), n_leaves, 0)
+
     def refined(self, draft: Draft, schedule: Schedule) -> Draft:
         """Refine, if there is time."""
         if self.watch.is_up:
@@ -334,9 +400,8 @@ class _Work:
             deepest = None if limit is None else limit + too_deep - too_deep * number // len(steps)
             draft = raise_to(draft, self.rows, ceil(step * n_leaves), deepest)
             if max_features is not None and max_features < n_columns:
-                share = number / len(steps)
-                most = n_columns ** (1.0 - share) * max_features**share
-                draft = masked(draft, self.rows, max(round(most), max_features))
+                most = _on_the_way(n_columns, max_features, number / len(steps))
+                draft = masked(draft, self.rows, most)
             last = number == len(steps)
             draft = self.refined(draft, self.recipe.schedule if last else self.recipe.between)
         return draft

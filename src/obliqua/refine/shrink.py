@@ -1,4 +1,4 @@
-"""Making a draft smaller: fewer leaves by subtree raising, fewer columns per split.
+"""Making a draft smaller: fewer leaves by subtree raising, fewer columns per split and in all.
 
 Weakest-link pruning destroys a refined tree, because what it has learnt is spread over nodes that
 need each other. Raising a subtree in the place of its parent keeps most of it, by exact changes of
@@ -340,25 +340,47 @@ def counted(draft: Draft, rows: SoftRows) -> _Raised:
 # --- few columns per split -----------------------------------------------------------------------
 
 
-def masked(draft: Draft, rows: SoftRows, n_features: int | None) -> Draft:
-    """Leave each split the columns that matter most at its node; all other weights become 0."""
+def masked(
+    draft: Draft, rows: SoftRows, per_split: int | None, per_tree: int | None = None
+) -> Draft:
+    """Leave the columns that matter most to each split, and to the tree; other weights become 0.
+
+    With neither limit each split keeps the columns that it asks about.
+    """
     if draft.n_nodes == 0:
         return draft
     columns = rows.columns
     owner = columns.owner
     size = _sizes(draft, rows)
     keep: BoolArray = size > 0.0
-    if n_features is not None and n_features < size.shape[1]:
+    if per_tree is not None and per_tree < size.shape[1]:
+        chosen = _most_important(size, draft, rows, per_tree)
+        size[:, ~chosen] = 0.0
+        # What no split has masked may still come to matter.
+        keep = np.broadcast_to(chosen, size.shape) if draft.mask is None else keep & chosen
+    if per_split is not None and per_split < size.shape[1]:
         # Of equals the earlier ones.
         order = np.argsort(-size, axis=1, kind="stable")
-        first = np.zeros_like(keep)
-        np.put_along_axis(first, order[:, :n_features], True, axis=1)
-        keep = first
+        first = np.zeros(size.shape, dtype=bool)
+        np.put_along_axis(first, order[:, :per_split], True, axis=1)
+        keep = first if per_tree is None else first & keep
     mask = np.zeros_like(draft.normals)
     there = owner >= 0
     mask[:, there] = keep[:, owner[there]]
     mask[:, columns.constant] = 1.0
     return replace(draft, normals=draft.normals * mask, mask=mask)
+
+
+def _most_important(size: FloatArray, draft: Draft, rows: SoftRows, n_columns: int) -> BoolArray:
+    """Return which columns matter most to all splits together, each by its share of the rows."""
+    _, sums = draft.walk(rows)
+    length = np.sqrt((size * size).sum(axis=1))
+    relative = size / np.where(length > 0.0, length, 1.0)[:, None]
+    whole = (sums[:, :1] * relative * relative).sum(axis=0)
+    chosen = np.zeros(size.shape[1], dtype=bool)
+    # Of equals the earlier ones.
+    chosen[np.argsort(-whole, kind="stable")[:n_columns]] = True
+    return chosen
 
 
 def _sizes(draft: Draft, rows: SoftRows) -> FloatArray:

@@ -29,6 +29,13 @@ cdef struct DirectionParts:
     double* scratch
     double* normal           # a direction
     u8* varies               # per feature: whether it has a coefficient
+    # where directions have few features:
+    double* whole            # G + ridge
+    double* columns          # per chosen feature: a column of the factor of its rows of `whole`
+    double* pull             # per feature: what is left of its product with the direction
+    double* left             # and of its own square
+    double* steps            # per chosen feature
+    i64* chosen
 
 
 cdef class DiscriminantFinder(PlanningFinder):
@@ -36,6 +43,7 @@ cdef class DiscriminantFinder(PlanningFinder):
     cdef bint superclasses   # and whether the best ones are starts
     cdef i64 base            # directions that a method has numbered before these
     cdef double* numbers     # the memory of `parts`
+    cdef bint few            # whether directions have few features, which are fitted anew
     cdef u8* flags           # and of all that is true or false
     cdef DirectionParts parts
     # Where the rows of the whole fit are few beside the features:
@@ -72,7 +80,10 @@ cdef class DiscriminantFinder(PlanningFinder):
     cdef void between_classes(self, int n) noexcept nogil
     cdef void between_features(self, int n) noexcept nogil
     cdef void plan_eigenvectors(self) noexcept nogil
-    cdef bint set_vector(self, const double* normal, bint signed, double* vector) noexcept nogil
+    cdef bint set_vector(self, DiscriminantFinder owner, const double* normal, bint signed,
+                         double* vector) noexcept nogil
+    cdef void fit_few(self, DiscriminantFinder owner, const double* normal,
+                      double* few) noexcept nogil
     cdef void scan(self, DiscriminantFinder owner, double tolerance, i64 direction,
                    Cut* cut) noexcept nogil
     cdef void mark_heavier(self, DiscriminantFinder owner, const Cut* cut,

@@ -12,6 +12,9 @@ c less that of all rows, and s_c its share of the weight:
   directions suggest, and of the best axis: the classes that are more frequent to the right than in
   the node. From each, at most four times, while the cut becomes better.
 
+Where a split may have few features only, each of them is fitted anew by so many, chosen one by one
+by least squares in G + R.
+
 The last kind is the second round of a plan. Which cuts are best does not depend on the order in
 which threads find them, so neither do the starts.
 
@@ -47,6 +50,8 @@ cdef enum:
 
 cdef double RIDGE = 1e-3             # of each diagonal entry
 cdef double TINY = 2.0 ** -500       # of the widest feature's range: not to be told from constant
+cdef double NEGLIGIBLE = 1e-10       # of a direction's square: a feature that adds less stays out
+cdef double EQUAL = 1.0 + 1e-9       # two such gains that differ by less are equal
 cdef double NO_SPREAD = 1e-10        # of the largest eigenvalue: the direction is arbitrary
 
 
@@ -110,6 +115,7 @@ cdef class DiscriminantFinder(PlanningFinder):
         self.superclasses = self.wanted and settings.superclasses and n_classes > 3
         self.min_rows = settings.min_rows
         self.wide = wide
+        self.few = not wide and 1 < self.max_features < n_features
         if wide and not helper:
             self.reserve_span()
         if self.wanted:
@@ -120,7 +126,9 @@ cdef class DiscriminantFinder(PlanningFinder):
         """Makes room for what nodes need; in one piece, for the parts are many and small."""
         cdef i64 p = self.n_features, c = self.n_classes
         cdef i64 m = min(p, c), square = 0 if self.wide else p * p
-        self.numbers = <double*> malloc((2 * c * (p + 1) + square + m * m + 5 * m + p)
+        cdef i64 most = self.max_features if self.few else 0
+        cdef i64 fits = p * p + (most + 2) * p + 2 * most if self.few else 0
+        self.numbers = <double*> malloc((2 * c * (p + 1) + square + m * m + 5 * m + p + fits)
                                         * sizeof(double))
         self.flags = <u8*> malloc(p + (3 * STARTS + 2) * c)
         if self.numbers == NULL or self.flags == NULL:
@@ -134,6 +142,12 @@ cdef class DiscriminantFinder(PlanningFinder):
         self.parts.values = self.parts.small + m * m
         self.parts.scratch = self.parts.values + m
         self.parts.normal = self.parts.scratch + 4 * m
+        self.parts.whole = self.parts.normal + p
+        self.parts.columns = self.parts.whole + p * p
+        self.parts.pull = self.parts.columns + most * p
+        self.parts.left = self.parts.pull + p
+        self.parts.steps = self.parts.left + p
+        self.parts.chosen = <i64*> (self.parts.steps + most)
         self.parts.varies = self.flags
         self.all.heavy = self.flags + p
         self.mine.heavy = self.all.heavy + STARTS * c
@@ -277,7 +291,8 @@ cdef class DiscriminantFinder(PlanningFinder):
             return
         for k in range(1 if n == 2 else n):          # the second of two would be the first again
             self.solve_class(k)
-            if self.set_vector(self.parts.solved + k * p, False, self.vectors + self.n_tasks * p):
+            if self.set_vector(self, self.parts.solved + k * p, False,
+                               self.vectors + self.n_tasks * p):
                 self.add_task(p + self.base + self.gathered.present[k], False)
         if n > 2:
             self.plan_eigenvectors()
@@ -305,6 +320,10 @@ cdef class DiscriminantFinder(PlanningFinder):
             for j in range(i + 1, p):
                 matrix[j * p + i] = 0.0
             matrix[i * p + i] = 1.0
+        if self.few:
+            for i in range(p):
+                for j in range(i + 1):
+                    self.parts.whole[i * p + j] = self.parts.whole[j * p + i] = matrix[i * p + j]
         return factorise(matrix, p)
 
     cdef bint weigh_total(self) noexcept nogil:
@@ -399,10 +418,74 @@ cdef class DiscriminantFinder(PlanningFinder):
             else:
                 memcpy(normal, vector, p * sizeof(double))
                 solve_upper(self.parts.matrix, p, normal)
-            if self.set_vector(normal, True, self.vectors + self.n_tasks * p):
+            if self.set_vector(self, normal, True, self.vectors + self.n_tasks * p):
                 self.add_task(p + self.base + self.n_classes + e, False)
 
-    cdef bint set_vector(self, const double* normal, bint signed, double* vector) noexcept nogil:
+    cdef void fit_few(self, DiscriminantFinder owner, const double* normal,
+                      double* few) noexcept nogil:
+        """Fits a direction by as few features as it may have: they are chosen one by one.
+
+        The next one is that which brings the fit nearest, by least squares over the rows of the
+        node, to the whole direction; the first of equals. Each step is one of a factorisation of
+        the rows and columns of the chosen features in G + R.
+        """
+        cdef i64 p = self.n_features
+        cdef i64 i, j, k, n = 0, best
+        cdef const double* row
+        cdef double* column
+        cdef double* pull = self.parts.pull
+        cdef double* left = self.parts.left
+        cdef double gain, most, root, x, whole = 0.0
+        for i in range(p):
+            n += normal[i] != 0.0
+        if n <= self.max_features:
+            memcpy(few, normal, p * sizeof(double))
+            return
+        n = 0
+        for i in range(p):
+            row = owner.parts.whole + i * p
+            pull[i] = dot(row, normal, p) if owner.parts.varies[i] else 0.0
+            left[i] = row[i]
+            few[i] = 0.0
+            whole += normal[i] * pull[i]
+        while n < self.max_features:
+            best = -1
+            most = NEGLIGIBLE * whole
+            for i in range(p):
+                # What the chosen ones say as well, but for the ridge, is no new feature.
+                if left[i] > 0.5 * RIDGE * owner.parts.whole[i * p + i]:
+                    gain = pull[i] * pull[i] / left[i]
+                    if gain > most * EQUAL:
+                        most = gain
+                        best = i
+            if best < 0:
+                break
+            root = sqrt(left[best])
+            column = self.parts.columns + n * p
+            row = owner.parts.whole + best * p
+            for i in range(p):
+                column[i] = row[i]
+            for k in range(n):
+                x = self.parts.columns[k * p + best]
+                for i in range(p):
+                    column[i] -= x * self.parts.columns[k * p + i]
+            self.parts.steps[n] = pull[best] / root
+            for i in range(p):
+                column[i] /= root
+                pull[i] -= self.parts.steps[n] * column[i]
+                left[i] -= column[i] * column[i]
+            left[best] = 0.0
+            self.parts.chosen[n] = best
+            n += 1
+        for k in range(n - 1, -1, -1):
+            column = self.parts.columns + k * p
+            x = self.parts.steps[k]
+            for j in range(k + 1, n):
+                x -= column[self.parts.chosen[j]] * few[self.parts.chosen[j]]
+            few[self.parts.chosen[k]] = x / column[self.parts.chosen[k]]
+
+    cdef bint set_vector(self, DiscriminantFinder owner, const double* normal, bint signed,
+                         double* vector) noexcept nogil:
         """A direction of the grid as one of the scaled features; False if it is an axis.
 
         The largest entry is made 1 or -1: lengths have no meaning, but would tell a weight of 2
@@ -410,10 +493,13 @@ cdef class DiscriminantFinder(PlanningFinder):
         """
         cdef i64 k, at = 0, n_entries = 0
         cdef double top = 0.0
+        if self.few:
+            self.fit_few(owner, normal, vector)
+        else:
+            memcpy(vector, normal, self.n_features * sizeof(double))
         for k in range(self.n_features):
-            vector[k] = 0.0
-            if normal[k] != 0.0:
-                vector[k] = normal[k] / self.factor[k]
+            if vector[k] != 0.0:
+                vector[k] /= owner.factor[k]
                 n_entries += 1
                 if fabs(vector[k]) > top:
                     top = fabs(vector[k])
@@ -545,7 +631,7 @@ cdef class DiscriminantFinder(PlanningFinder):
         cut.score = owner.scores[start]
         for step in range(STEPS):
             owner.join_classes(group, normal)
-            if not owner.set_vector(normal, False, owner.vectors + (task + step) * p):
+            if not self.set_vector(owner, normal, False, owner.vectors + (task + step) * p):
                 return
             self.make_normal(owner, task + step, 0)
             largest = self.project(&owner.gathered)
@@ -580,7 +666,7 @@ cdef class DiscriminantFinder(PlanningFinder):
         """
         cdef i64 p = self.n_features
         self.join_classes(&group[0], self.parts.normal)
-        if not self.set_vector(self.parts.normal, False, self.vectors + self.n_tasks * p):
+        if not self.set_vector(self, self.parts.normal, False, self.vectors + self.n_tasks * p):
             return None
         self.tasks[self.n_tasks].mirror = False
         self.make_normal(self, self.n_tasks, 0)

@@ -326,14 +326,14 @@ cdef class SlopeFinder(DiscriminantFinder):
         for k in range(1, n):                    # the rows above each quantile
             for i in range(p):                   # and those below, which add up to 0
                 normal[i] -= self.parts.share[k - 1] * self.parts.solved[(k - 1) * p + i]
-            if self.set_vector(normal, False, self.vectors + self.n_tasks * p):
+            if self.set_vector(self, normal, False, self.vectors + self.n_tasks * p):
                 self.add_task(p + self.gathered.present[k] - 1, False)
         return True
 
     cdef void add_fit(self, i64 output) noexcept nogil:
         """Adds the direction of least squares that stands in `fit`."""
         cdef i64 p = self.n_features
-        if self.set_vector(self.fit, False, self.vectors + self.n_tasks * p):
+        if self.set_vector(self, self.fit, False, self.vectors + self.n_tasks * p):
             self.add_task(p + N_SLICES - 1 + output, False)
 
     cdef double fit_output(self, i64 output) noexcept nogil:
@@ -417,7 +417,7 @@ cdef class SlopeFinder(DiscriminantFinder):
                 j -= 1
             memcpy(self.parts.normal, bend + k * p, p * sizeof(double))
             solve_upper(self.parts.matrix, p, self.parts.normal)
-            if self.set_vector(self.parts.normal, True, self.vectors + self.n_tasks * p):
+            if self.set_vector(self, self.parts.normal, True, self.vectors + self.n_tasks * p):
                 self.add_task(p + N_SLICES - 1 + MOST_FITS + e, False)
 
     # -- looking -------------------------------------------------------------------------------
