@@ -21,6 +21,7 @@ __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
 USUAL_LIMIT = 512 << 20
 LEAST_LIMIT = 16 << 20
 MOST_LIMIT = 1 << 50  # more than machines have, and numbers of rows stay small enough
+ANSWERS_OF_TASKS = 5  # of tasks that are done, at one worker
 BYTES_OF_NODE = 2  # that a row has come to
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
@@ -65,6 +66,8 @@ class MemoryPlan:
         Bytes of a number.
     reading : int, default=0
         Bytes that readers hold.
+    waiting : int, default=0
+        Answers that wait to be joined, beside those of threads.
     """
 
     limit: int
@@ -73,6 +76,7 @@ class MemoryPlan:
     n_sums: int = 2
     itemsize: int = 8
     reading: int = 0
+    waiting: int = 0
 
     @property
     def row(self) -> int:
@@ -90,7 +94,8 @@ class MemoryPlan:
             n_threads = max(min(n_threads, limit // 2 // table.reading), 1)
         reading *= n_threads
         left = max(limit - reading, limit // 4)
-        return cls(left, n_threads, table.n_features, reading=reading)
+        waiting = 0 if table.run is None else ANSWERS_OF_TASKS
+        return cls(left, n_threads, table.n_features, reading=reading, waiting=waiting)
 
     @property
     def batch_rows(self) -> int:
@@ -106,7 +111,8 @@ class MemoryPlan:
     def at_once(self) -> AtOnce:
         """What a pass may ask for. Each thread has answers, and so has who joins them."""
         # A node may wait for two histograms, along axes and along other lines.
-        bins = self.limit // (4 * (self.n_threads + 3) * (8 * self.n_sums + 24))
+        answers = self.n_threads + 3 + self.waiting
+        bins = self.limit // (4 * answers * (8 * self.n_sums + 24))
         return AtOnce(bins=max(bins, 4096), rows=max(self.limit // (4 * 8 * self.row), 256))
 
     def remembers(self, n_rows: int) -> bool:
