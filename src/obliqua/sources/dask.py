@@ -480,9 +480,11 @@ class DaskTasks:
             joined = []
             for first in range(0, len(waiting), JOINED_AT_ONCE):
                 name = (f"obliqua-join-{token}", level, first)
-                some = [spec.TaskRef(one) for one in waiting[first : first + JOINED_AT_ONCE]]
-                tasks[name] = spec.Task(name, _join, spec.TaskRef(sent), *some)
-                joined.append(name)
+                some = waiting[first : first + JOINED_AT_ONCE]
+                if len(some) > 1:
+                    given = [spec.TaskRef(one) for one in some]
+                    tasks[name] = spec.Task(name, _join, spec.TaskRef(sent), *given)
+                joined.append(name if len(some) > 1 else some[0])
             waiting = joined
         return tasks, waiting[0]
 
