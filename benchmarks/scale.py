@@ -115,7 +115,7 @@ class Case:
 LIMITED = Case(2e6, 25, 4, True, "cart", 2, 1, "100MB", ("memory", "files"))
 CASES = {
     "1e6": Case(),
-    "1e7": Case(rows=1e7, files=8),
+    "1e7": Case(rows=1e7, files=8, limit="400MB"),
     "4GB": Case(2e7, 25, 8, True, "cart", limit="400MB", ways=("files",)),
     "slopes": Case(5e5, method="slopes", depth=6, limit="200MB", ways=("memory", "files")),
     "oc1": Case(5e5, method="oc1", depth=6, limit="200MB", ways=("memory", "files")),

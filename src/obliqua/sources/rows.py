@@ -22,7 +22,7 @@ USUAL_LIMIT = 512 << 20
 LEAST_LIMIT = 16 << 20
 MOST_LIMIT = 1 << 50  # more than machines have, and numbers of rows stay small enough
 ANSWERS_OF_TASKS = 5  # of tasks that are done, at one worker
-BYTES_OF_NODE = 2  # that a row has come to
+BYTES_OF_NODE = (1, 2)  # that a row has come to: of 256 nodes, or of more
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 
@@ -115,9 +115,9 @@ class MemoryPlan:
         bins = self.limit // (4 * answers * (8 * self.n_sums + 24))
         return AtOnce(bins=max(bins, 4096), rows=max(self.limit // (4 * 8 * self.row), 256))
 
-    def remembers(self, n_rows: int) -> bool:
-        """Say whether memory holds which node each row has come to."""
-        return n_rows * BYTES_OF_NODE <= self.limit // 8
+    def bytes_of_node(self, n_rows: int) -> int:
+        """Return how many bytes memory holds of which node each row has come to."""
+        return max((b for b in BYTES_OF_NODE if n_rows * b <= self.limit // 8), default=0)
 
     def fits(self, n_rows: int) -> bool:
         """Say whether a tree of so many rows can be grown in memory as ever."""
@@ -154,7 +154,7 @@ class PartRowsElsewhere:
         self.keep = keep
         self.division = division
         self.held = held
-        self.remember = True  # which nodes its rows have come to, where they are read again
+        self.remember = max(BYTES_OF_NODE)  # of the node that a row has come to; 0: nothing
         self._kept: RowsInMemory | None = None
         self._known: dict[tuple[int, int], NodesOfRows] = {}
 
@@ -175,7 +175,7 @@ class PartRowsElsewhere:
         """Return the same part with its rows elsewhere; nothing of them is kept."""
         part = self.part.with_piece(piece)
         moved = PartRowsElsewhere(part, self.recipe, False, self.division, self.held)
-        moved.remember = False
+        moved.remember = 0
         return moved
 
     def forget(self) -> None:
@@ -258,9 +258,12 @@ class PartRowsElsewhere:
         known, self._known = self._known, {}
         for problem in self.problems():
             place = first, problem.n_rows  # batches may be others in another pass
-            rows = RowsInMemory(problem, known.pop(place, None))
+            above = known.pop(place, None)
+            rows = RowsInMemory(problem, above)
             yield rows
             found = rows.known() if self.remember else None
+            if found is None or found.number.itemsize > self.remember:
+                found = above  # rows go on from there
             if found is not None:
                 self._known[place] = found
             first += problem.n_rows
