@@ -115,7 +115,7 @@ class Case:
 LIMITED = Case(2e6, 25, 4, True, "cart", 2, 1, "100MB", ("memory", "files"))
 CASES = {
     "1e6": Case(),
-    "1e7": Case(rows=1e7, files=8),
+    "1e7": Case(rows=1e7, files=8, limit="400MB"),
     "4GB": Case(2e7, 25, 8, True, "cart", limit="400MB", ways=("files",)),
     "slopes": Case(5e5, method="slopes", depth=6, limit="200MB", ways=("memory", "files")),
     "oc1": Case(5e5, method="oc1", depth=6, limit="200MB", ways=("memory", "files")),
@@ -331,13 +331,17 @@ def _seconds_to_read(estimator: Any, given: tuple[Any, Any]) -> float:
     return time.perf_counter() - begin
 
 
+class WayFailed(Exception):
+    """One way to fit has no figures; those of others count all the same."""
+
+
 def in_a_process(way: str, folder: Path, case: Case) -> dict[str, Any]:
     """Fit in one way, in a process of its own."""
     words = json.dumps([way, str(folder), asdict(case)])
     command = [sys.executable, "-m", "benchmarks.scale", "--one", words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise SystemExit(f"{way} failed:\n{done.stderr[-2000:]}")
+        raise WayFailed(f"{way} failed:\n{done.stderr[-2000:]}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -381,6 +385,7 @@ def page_text(folder: Path = KEPT) -> str:
         found += [
             f"**{case.title}, {threads}**",
             table(HEAD, [cells(row) for row in result["ways"]]),
+            *(f"*{WAYS[way]}*: failed." for way in result.get("failed", [])),
             f"Measured on {about['date']}: {about['cpu']}, {about['cores']} cores, {used}.",
         ]
     return "\n\n".join(found)
@@ -393,19 +398,25 @@ def write_page() -> None:
     page.write_text(text, encoding="utf-8")
 
 
-def measured(case: Case, folder: Path) -> list[dict[str, Any]]:
-    """Measure all ways of a case; trees must be the same."""
+def measured(case: Case, folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """Measure all ways of a case; trees must be the same. Returns also which ways failed."""
     print(case.title)
     print("  ".join(HEAD), flush=True)
-    found = []
+    found: list[dict[str, Any]] = []
+    failed = []
     for way in case.ways:
         where = written_by_pandas(folder) if way == "pandas" else folder
-        row = in_a_process(way, where, case)
+        try:
+            row = in_a_process(way, where, case)
+        except WayFailed as error:
+            print(error, flush=True)
+            failed.append(way)
+            continue
         print("  ".join(cells(row)), flush=True)
         found.append(row)
     if len({row["tree"] for row in found}) > 1:
         raise SystemExit("the trees differ")
-    return found
+    return found, failed
 
 
 def main(words: list[str] | None = None) -> int:
@@ -442,13 +453,16 @@ def main(words: list[str] | None = None) -> int:
         if getattr(given, name) is not None
     }
     names = given.cases or (["1e6"] if changed else [n for n in CASES if n != LARGEST])
+    status = 0
     for name in ["quick"] if given.quick else names:
         case = LIMITED if given.quick else replace(CASES[name], **changed)
         with tempfile.TemporaryDirectory() as made:
             folder = given.folder / name if given.folder else Path(made)
             make(folder, case, 2)
-            found = measured(case, folder)
+            found, failed = measured(case, folder)
         if given.quick:
+            if failed:
+                return 1
             peak = found[1]["peak"]
             if peak > 100e6:
                 raise SystemExit(f"the limit of 100 MB was not kept: {peak / 1e6:.0f} MB")
@@ -456,10 +470,13 @@ def main(words: list[str] | None = None) -> int:
             KEPT.mkdir(parents=True, exist_ok=True)
             used = versions({"obliqua", "pyarrow", "polars", "dask", "distributed"})
             result = {"case": asdict(case), "machine": facts(), "versions": used, "ways": found}
+            result["failed"] = failed
             path = KEPT / f"{name}.json"
             path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
             write_page()
-    return 0
+        if failed:
+            status = 1
+    return status
 
 
 if __name__ == "__main__":

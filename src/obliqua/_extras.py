@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from types import ModuleType
 
@@ -10,6 +11,9 @@ from obliqua.errors import MissingDependency
 
 def require(module: str, extra: str | None, purpose: str) -> ModuleType:
     """Import a module of an optional package."""
+    found = sys.modules.get(module)
+    if found is not None and not getattr(found.__spec__, "_initializing", False):
+        return found  # asked for very often
     package = module.partition(".")[0]
     try:
         return import_module(module)

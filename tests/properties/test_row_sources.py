@@ -35,6 +35,8 @@ from obliqua.engine import (
     grow_from,
 )
 from obliqua.engine.grow import grow
+from obliqua.engine.grow_from import AtOnce
+from obliqua.engine.questions import LineHistogram, OpenHistogram
 from obliqua.methods.cart_lc import LinearCombination
 from obliqua.methods.discriminants import Discriminants
 from obliqua.methods.hhcart import Householder
@@ -152,6 +154,39 @@ def test_many_rows(name: str) -> None:
         source = RowsInParts(cut_up(problem, 5, seed=1), post)
         assert grow_from(source, method, "twoing", rules, few_rows=few) == whole
         assert post.passes < 20 * whole.depth
+
+
+@pytest.mark.parametrize("name", ["CART", "HHCART(D)"])
+def test_histograms_of_a_pass_fit(name: str) -> None:
+    """Nodes wait for memory, and children do not wait for all others of a level."""
+    problem, rules, most = problem_of(wide_case(6000)), Rules(max_depth=6), 1 << 14
+    asked: list[int] = []
+    depths: list[int] = []
+
+    def run(one_pass: OnePass, parts: Sequence[RowSource]) -> Iterator[Answers]:
+        every = [question for some in one_pass.questions.values() for question in some]
+        asked.append(
+            sum(
+                question.n_bins * len(question.lines)
+                for question in every
+                if isinstance(question, OpenHistogram)
+            )
+            + sum(
+                question.n_bins * len(question.intervals[0])
+                for question in every
+                if isinstance(question, LineHistogram)
+            )
+        )
+        depths.append(len({node.bit_length() for node in one_pass.questions}))
+        return map(one_pass, parts)
+
+    source = RowsInParts([problem], run)
+    found = grow_from(
+        source, METHODS[name], "twoing", rules, few_rows=0, at_once=AtOnce(most, 1 << 20)
+    )
+    assert found == grow(problem, METHODS[name], "twoing", rules)
+    assert max(asked) <= 2 * most
+    assert max(depths) > 1
 
 
 def test_what_travels_is_small() -> None:

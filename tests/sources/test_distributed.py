@@ -203,8 +203,8 @@ def test_what_travels(client: Any, frame: Any, files: str, monkeypatch: Any) -> 
     lazy = dd.read_parquet(files)[[*FEATURES, "y"]]
     assert model.fit(lazy, "y").tree_ == clone(model).fit(frame[FEATURES], frame["y"]).tree_
     assert sum(fetched) > FEW_ROWS >= max(fetched)
-    # Nine partitions by five tasks: two for each, the pass itself, and a join.
-    assert set(tasks) == {5 + 2}
+    # Nine partitions by five tasks, two for each; the pass itself, and joins of two answers.
+    assert set(tasks) == {5 + 1 + 4}
 
 
 def test_persisted_rows_and_shared_tasks(client: Any, frame: Any) -> None:

@@ -36,6 +36,7 @@ from obliqua import (
     load,
     save,
 )
+from obliqua.engine.grow_from import AtOnce
 from obliqua.sources import open_table, write_predictions
 from obliqua.sources import rows as source_rows
 from obliqua.sources.pieces import ParquetPiece
@@ -146,6 +147,20 @@ def test_parquet(name: str, frame: pd.DataFrame, folder: Path) -> None:
     for weights in (True, False):
         X = folder / f"{name}.pq" if weights else rows.drop("w")
         same(from_files(estimator, X, weights, n_jobs=2), in_memory(estimator, frame, weights))
+
+
+def test_nodes_that_cannot_be_remembered(
+    frame: pd.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A byte tells 256 nodes apart; where there are more, rows go on from where they were."""
+    monkeypatch.setattr(source_rows.MemoryPlan, "bytes_of_node", lambda self, n_rows: 1)
+    monkeypatch.setattr(source_rows.MemoryPlan, "kept", 0)
+    monkeypatch.setattr(source_rows.MemoryPlan, "at_once", AtOnce(bins=1 << 18, rows=400))
+    estimator = CartClassifier(pruning=None, max_depth=10)
+    from_rows = in_memory(estimator, frame, False)
+    assert from_rows.tree_.n_leaves > 256
+    rows = pl.scan_parquet(folder / "*.parquet").drop("number", "w")
+    same(from_files(estimator, rows, False), from_rows)
 
 
 @pytest.mark.parametrize("kind", ["glob", "folder", "list", "csv", "dataset", "filtered", "lazy"])

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import add, gt
 from typing import Any, NamedTuple
 
@@ -58,6 +59,7 @@ from obliqua.engine.passes import (
     LineCut,
     NodeJudge,
     Search,
+    Searches,
     Zoom,
     answered,
     asked,
@@ -264,6 +266,7 @@ class _SourceNode:
     columns: FloatArray | None = None  # how far features reach, in its parent if it has one
     sums: Int64Array | None = None  # what `NodeSums` says, if it is known already
     counts: Int64Array | None = None
+    bins: int = 0  # of histograms that it may ask for in a pass
     planes: Planes | None = None  # what was proposed from a sample of its rows
     split: Split | None = None
     below: tuple[Records, list[Block]] | None = None  # grown in this memory
@@ -309,12 +312,10 @@ class _SourceGrowth:
         self.proposals = proposals
         self.criterion = criterion
         self.given_zoom = zoom
-        self.zoom = zoom or Zoom()
         self.few_rows = 0
         self.at_once = AtOnce()
         self.sample_rows: int | None = None
         self.sampled: DirectionsOfSample | None = None
-        self.most_bins = 0
         self.splits: dict[int, Hyperplane] = {}
         # Rows are counted by their owners.
         self.outline = replace(source.outline, row_counts=None, row_weights=None)
@@ -347,10 +348,10 @@ class _SourceGrowth:
         root = _SourceNode(ROOT, 0, n_rows, 0, key, columns=reach, sums=sums)
         if self.whole.wide or n_rows <= (self.sample_rows or 0):
             self.few_rows = n_rows  # products of rows are asked for, or no more than are seen
-            self._by_level(root)
+            self.consider([root], self.keep)
         elif self.rules.max_leaf_nodes is None:
             self.few_rows = few_rows
-            self._by_level(root)
+            self.consider([root], self.keep)
         else:
             self._best_first(root, self.rules.max_leaf_nodes)
         describe = on_one_axis if self.method is None else self.method.describe
@@ -410,8 +411,9 @@ class _SourceGrowth:
         searches: list[Search[Any]] = [asked(ScatterSums(FixedPoint.of_ranges(low, high, weight)))]
         if self.proposals.scale == "robust":
             axes, numbers = axis_lines(len(reach)), isinstance(self.outline.target, Numbers)
+            zoom = self.given_zoom or Zoom()
             searches += [
-                quartile(axes, reach, sums, quarters, self.zoom, numbers) for quarters in (1, 3)
+                quartile(axes, reach, sums, quarters, zoom, numbers) for quarters in (1, 3)
             ]
         looking = together(*searches) if view is None else seen_as(view, together(*searches))
         products, *quartiles = answered(self.source, {ROOT: looking}, self.splits)[ROOT]
@@ -434,12 +436,6 @@ class _SourceGrowth:
                 stats[:, 1 + output] = means_of_digits(sums, total, tree.parent, bits, output)
         return replace(tree, stats=stats)
 
-    def _by_level(self, root: _SourceNode) -> None:
-        level = [root]
-        while level:
-            self.consider(level)
-            level = [child for node in level for child in self.keep(node)]
-
     def _best_first(self, root: _SourceNode, most: int) -> None:
         """Divide the node whose split gains most next, up to so many leaves."""
         waiting: list[tuple[float, int, _SourceNode]] = []
@@ -460,17 +456,27 @@ class _SourceGrowth:
             node.split = None
             self.keep(node)
 
-    def consider(self, nodes: Sequence[_SourceNode]) -> None:
-        """Look for the splits of nodes, together."""
-        if self.sampled is not None:
-            self._sample(self.sampled, [node for node in nodes if node.rows > self.few_rows])
-        for some in self._groups(nodes):
-            asked = sum(node.rows > self.few_rows for node in some)
-            self.most_bins = max(self.at_once.bins // max(asked, 1), LEAST_BINS)
-            if self.given_zoom is None:  # values take no more memory than bins would
-                few = max(self.most_bins, Zoom().few_values)
-                self.zoom = Zoom(MOST_BINS_OF_LINE, few)
-            answered(self.source, {node.place: self._look(node) for node in some}, self.splits)
+    def consider(
+        self,
+        nodes: Sequence[_SourceNode],
+        then: Callable[[_SourceNode], Sequence[_SourceNode]] = lambda node: (),
+    ) -> None:
+        """Look for the splits of nodes together, and of those that `then` returns for each.
+
+        These begin while others take more passes.
+        """
+        waiting, going = list(nodes), dict[int, _SourceNode]()
+        searches = Searches(self.source, self.splits)
+        while waiting or going:
+            some = self._admitted(waiting, going.values())
+            if self.sampled is not None:
+                asked = [node for node in some if not self._is_fetched(node)]
+                self._sample(self.sampled, asked)
+            for node in some:
+                going[node.place] = node
+                searches.begin(node.place, self._look(node))
+            for place in searches.go_on():
+                waiting += then(going.pop(place))
 
     def _sample(self, ask: DirectionsOfSample, nodes: Sequence[_SourceNode]) -> None:
         """Note what is proposed at nodes, from as many samples at a time as fit in memory."""
@@ -500,22 +506,49 @@ class _SourceGrowth:
     def _size_of_sample(self, node: _SourceNode) -> tuple[int, ...]:
         return (min(node.rows, self.sample_rows or 0),)
 
-    def _groups(self, nodes: Sequence[_SourceNode]) -> Iterator[list[_SourceNode]]:
-        """Deal nodes out so that what is asked about them in a pass fits in memory."""
-        p = self.outline.n_features
-        # Lines that are many more, as those of all eigenvectors, are looked along in turns.
-        each = p * LEAST_BINS
+    def _admitted(
+        self, waiting: list[_SourceNode], going: Collection[_SourceNode]
+    ) -> list[_SourceNode]:
+        """Take as many nodes from those that wait as memory allows beside those under way."""
+        if self.sampled is not None and going:
+            return []  # samples of a level are looked at together
+        bins = self.at_once.bins - sum(node.bins for node in going)
+        rows = self.at_once.rows - sum(node.rows for node in going if self._is_fetched(node))
+        here: list[_SourceNode] = []
+        rest: list[_SourceNode] = []
+        for node in waiting:
+            fetched = node.rows if self._is_fetched(node) else 0
+            needed = 0 if fetched or self._is_deep(node) else self.least_bins
+            if (needed > bins or fetched > rows) and (here or going):
+                rest.append(node)
+                continue
+            here.append(node)
+            node.bins = needed
+            bins, rows = bins - needed, rows - fetched
+        waiting[:] = rest
+        looked_along = [node for node in here if node.bins]
+        more = max(bins, 0) // max(len(looked_along), 1)
+        for node in looked_along:
+            node.bins += more
+        return here
+
+    @cached_property
+    def least_bins(self) -> int:
+        """How many bins a node needs. More lines, as of all eigenvectors, come in turns."""
+        each = self.outline.n_features * LEAST_BINS
         if self.method is not None:
             target = self.outline.target
             each *= 1 + target.n_classes if isinstance(target, Classes) else 3
-        each += 0 if self.coded is None else self.coded.n_groups
+        return each + (0 if self.coded is None else self.coded.n_groups)
 
-        def size(node: _SourceNode) -> tuple[int, ...]:
-            if node.rows <= self.few_rows:
-                return 0, node.rows
-            return (0 if self._is_deep(node) else each), 0
+    def _zoom_of(self, node: _SourceNode) -> Zoom:
+        """Return how closely to look at a node: values take no more memory than bins would."""
+        few = max(node.bins, Zoom().few_values)
+        return self.given_zoom or Zoom(MOST_BINS_OF_LINE, few)
 
-        return _dealt_out(nodes, size, (self.at_once.bins, self.at_once.rows))
+    def _is_fetched(self, node: _SourceNode) -> bool:
+        """Say whether the rows of a node are fetched, because they are few."""
+        return node.rows <= self.few_rows
 
     def keep(self, node: _SourceNode) -> list[_SourceNode]:
         """Record a node, and return its children."""
@@ -602,7 +635,7 @@ class _SourceGrowth:
 
     def _look(self, node: _SourceNode) -> Search[None]:
         """Find the node's split, if the rules and its cuts allow one; or all that lies below."""
-        if node.rows <= self.few_rows:
+        if self._is_fetched(node):
             (rows,) = yield [NodeRows()]
             self._find_counts(node, rows.counts)
             if self.sampled is not None:
@@ -624,7 +657,7 @@ class _SourceGrowth:
         else:
             sums, columns, levels = yield [NodeSums(), LineRanges(self.axes), self.coded.sums]
         judge = NodeJudge(
-            self.outline, sums, self.criterion, self.rules, self.zoom, self.most_bins
+            self.outline, sums, self.criterion, self.rules, self._zoom_of(node), node.bins
         )
         node.columns = columns
         self._find_counts(node, judge.counts)
@@ -660,7 +693,8 @@ class _SourceGrowth:
         look = None
         if node.columns is not None and self.proposals.axis_parallel:
             low, high = (np.ascontiguousarray(end) for end in node.columns.T[:2])
-            look = first_look(self.axes, low, high, node.rows, self.zoom, self.most_bins)
+            zoom = self._zoom_of(node)
+            look = first_look(self.axes, low, high, node.rows, zoom, node.bins)
         if look is None:
             sums, columns = yield [NodeSums(), LineRanges(self.axes)]
             return sums, columns, None

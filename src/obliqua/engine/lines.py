@@ -85,12 +85,7 @@ class Lines(NamedTuple):
 
         `columns` is what `LineRanges` says of the features, `sums` are those of all rows.
         """
-        normals = np.zeros((len(self), len(columns)))
-        for k in range(len(self)):
-            terms = slice(self.begin[k], self.end[k])
-            normals[k, self.idx[terms]] = self.factor[k] * self.coef[terms] * self.scale[terms]
-            if self.own[k] >= 0:
-                normals[k, self.own[k]] += self.own_scale[k]
+        normals = self.normals(len(columns))
         with np.errstate(all="ignore"):  # what is not finite is no help, and does no harm
             mean, covariance = sums.about()
             centre = normals @ mean
@@ -100,6 +95,16 @@ class Lines(NamedTuple):
             most = np.fmax(low, centre - width), np.fmin(high, centre + width)
         some = most[0] < most[1]
         return np.where(some, most[0], low), np.where(some, most[1], high)
+
+    def normals(self, n_columns: int) -> FloatArray:
+        """Return about what multiplies each column, line by line."""
+        normals = np.zeros((len(self), n_columns))
+        for k in range(len(self)):
+            terms = slice(self.begin[k], self.end[k])
+            normals[k, self.idx[terms]] = self.factor[k] * self.coef[terms] * self.scale[terms]
+            if self.own[k] >= 0:
+                normals[k, self.own[k]] += self.own_scale[k]
+        return normals
 
     def tolerance(self, reach: FloatArray, columns: FloatArray) -> FloatArray:
         """Return up to what difference values along each line are equal.

@@ -8,7 +8,7 @@ second one, superclass by superclass (see `obliqua._core.methods.discriminants`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -27,6 +27,7 @@ from obliqua.engine.questions import Intervals, LineRanges, NodeSums, ScatterSum
 __all__ = ["ObliqueCut", "ObliqueSearch"]
 
 STARTS, STEPS = 3, 4  # of superclasses, as in the compiled side
+MARGIN = 1 / 64  # by which a stretch of values is made longer, for another way to add up
 CONFIRMED = 4  # directions that are confirmed before it is known which is the best
 
 Bins: TypeAlias = tuple[Int64Array, FloatArray]  # of a first look: sums and ends
@@ -177,7 +178,8 @@ class ObliqueSearch:
             return self._found(cut), {}
         cut, todo = self._judge.choose(self._everything, *self._bins, bar)
         left = sorted({cut.line, *todo.line.tolist()} - {-1}, key=lambda k: k != cut.line)
-        numbers = [self._numbers[k] for k in left if self._lines.own[k] >= 0][:CONFIRMED]
+        reflected = [k for k in left if self._lines.own[k] >= 0][:CONFIRMED]
+        near = {self._numbers[k]: self._near(k, cut, todo) for k in reflected}
         known: list[int] = []
 
         def closer() -> Search[ObliqueCut | None]:
@@ -185,11 +187,29 @@ class ObliqueSearch:
             known.append(-1 if found is None else found.number)
             return found
 
-        found, confirmed = yield from together(closer(), self._confirm(numbers, bar, known))
+        found, confirmed = yield from together(closer(), self._confirm([*near], bar, known, near))
         return found, confirmed
 
+    def _near(self, k: int, cut: LineCut, todo: Intervals) -> FloatArray:
+        """Return about between which values of its plane the best cut along a line may lie."""
+        mine = todo.line == k
+        ends = [*todo.low[mine], *todo.high[mine]]
+        ends += [cut.below, cut.above] if cut.line == k else []
+        p = len(self._columns)
+        plane = Lines.of_planes([self._finder.normal_of(self._numbers[k])]).normals(p)[0]
+        mirrored = self._lines.one(k).normals(p)[0]
+        # A plane has the direction of the column of a mirror, but another length.
+        with np.errstate(all="ignore"):
+            factor = (plane @ mirrored) / (mirrored @ mirrored)
+            low, high = sorted((factor * min(ends), factor * max(ends)))
+            return np.array([low - MARGIN * (high - low), high + MARGIN * (high - low)])
+
     def _confirm(
-        self, numbers: Sequence[int], bar: LineCut, known: Sequence[int] = ()
+        self,
+        numbers: Sequence[int],
+        bar: LineCut,
+        known: Sequence[int] = (),
+        near: Mapping[int, FloatArray] | None = None,
     ) -> Search[dict[int, ObliqueCut | None]]:
         """Let winners among reflected rows keep their promise; once it is `known`, that one."""
         found: dict[int, ObliqueCut | None] = dict.fromkeys(numbers)
@@ -200,7 +220,8 @@ class ObliqueSearch:
         lines = Lines.of_planes([planes[number] for number in numbers])
         if not numbers:
             return found
-        everything, bins = yield from self._look(lines)
+        close = None if near is None else np.stack([near[number] for number in numbers])
+        everything, bins = yield from self._look(lines, close)
         searches = {}
         for k in everything.line.tolist():
             if not known or numbers[k] in known:
@@ -276,10 +297,12 @@ class ObliqueSearch:
             return None
         return ObliqueCut(cut, self._numbers[cut.line], self._lines.one(cut.line))
 
-    def _look(self, lines: Lines) -> Search[tuple[Intervals, Bins | None]]:
+    def _look(
+        self, lines: Lines, near: FloatArray | None = None
+    ) -> Search[tuple[Intervals, Bins | None]]:
         """Find out how far values reach along lines; with a first histogram, if one will do."""
         assert self._sums is not None
-        look = self._judge.first_look(lines, *lines.about(self._columns, self._sums))
+        look = self._judge.first_look(lines, *lines.about(self._columns, self._sums), near)
         if look is None:
             (reach,) = yield [LineRanges(lines)]
             return self._judge.whole(lines, reach, lines.tolerance(reach, self._columns)), None

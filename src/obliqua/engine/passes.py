@@ -12,9 +12,9 @@ number of parts and any order of rows.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -35,6 +35,7 @@ __all__ = [
     "LineCut",
     "NodeJudge",
     "Search",
+    "Searches",
     "Zoom",
     "answered",
     "asked",
@@ -51,6 +52,7 @@ MOST_BINS = 1 << 16  # in a question
 LEAST_BINS = 32  # of an interval, where many nodes share the bins of a pass
 MOST_VALUES = 1 << 18  # likewise
 ROWS_PER_BIN = 4
+CLOSER = 8  # times as many bins where it is known what they are near to
 
 
 @dataclass(frozen=True)
@@ -210,9 +212,19 @@ class NodeJudge:
         )
         return LineCut(*cut), _closer(todo, bins, ends, interval, place)
 
-    def first_look(self, lines: Lines, low: FloatArray, high: FloatArray) -> OpenHistogram | None:
-        """Return what `first_look` does, for the rows of this node."""
-        return first_look(lines, low, high, self.n_rows, self._zoom, self._most_bins)
+    def first_look(
+        self,
+        lines: Lines,
+        low: FloatArray,
+        high: FloatArray,
+        near: FloatArray | None = None,
+    ) -> OpenHistogram | None:
+        """Return what `first_look` does, for this node; close bins are `near` a cut."""
+        zoom = self._zoom
+        if near is not None:
+            zoom = replace(zoom, n_bins=CLOSER * zoom.n_bins)
+        look = first_look(lines, low, high, self.n_rows, zoom, self._most_bins)
+        return None if look is None else replace(look, near=near)
 
     def between(self, line: int, left: Int64Array, best: LineCut) -> LineCut:
         """Return a cut of which all is known that it takes to score it, if it is the best.
@@ -380,14 +392,56 @@ def together(*searches: Search[Any]) -> Search[list[Any]]:
 def answered(source: RowSource, searches: Mapping[int, Search[T]], splits: Splits) -> dict[int, T]:
     """Let the searches of several nodes go on together; returns what each has found."""
     found: dict[int, T] = {}
-    answers: dict[int, list[Any] | None] = dict.fromkeys(searches)
-    while answers:
-        questions: dict[int, Sequence[RowQuestion]] = {}
-        for node, known in answers.items():
-            more, result = _step(searches[node], known)
-            if more is None:
-                found[node] = result
-            else:
-                questions[node] = more
-        answers = dict(source.ask(questions, splits)) if questions else {}
+    under_way = Searches(source, splits)
+    for node, search in searches.items():
+        under_way.begin(node, search)
+    while under_way:
+        found.update(under_way.go_on())
     return found
+
+
+class Searches:
+    """Searches of several nodes that go on together: one pass answers what all of them ask.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    splits : mapping of int to Hyperplane
+        The splits so far. More may come.
+    """
+
+    def __init__(self, source: RowSource, splits: Splits) -> None:
+        self._source = source
+        self._splits = splits
+        self._searches: dict[int, Search[Any]] = {}
+        self._asked: dict[int, list[RowQuestion]] = {}
+        self._found: dict[int, Any] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._searches or self._found)
+
+    def __contains__(self, node: int) -> bool:
+        return node in self._searches
+
+    def begin(self, node: int, search: Search[Any]) -> None:
+        """Take one more."""
+        self._searches[node] = search
+        self._step(node, None)
+
+    def go_on(self) -> dict[int, Any]:
+        """Return what has been found at nodes that need no more; if none has, after a pass."""
+        if self._asked and not self._found:
+            asked, self._asked = self._asked, {}
+            for node, answers in self._source.ask(asked, self._splits).items():
+                self._step(node, answers)
+        found, self._found = self._found, {}
+        return found
+
+    def _step(self, node: int, answers: list[Any] | None) -> None:
+        asked, found = _step(self._searches[node], answers)
+        if asked is None:
+            del self._searches[node]
+            self._found[node] = found
+        else:
+            self._asked[node] = asked

@@ -160,13 +160,15 @@ class OpenHistogram:
     """The same of all values along lines, of which it is known about where they lie.
 
     What lies below and above is in the outermost bins, so that the ends of bins tell how far
-    values reach. The third answer is the largest sum of |terms| of a row, for each line.
+    values reach. The third answer is the largest sum of |terms| of a row, for each line. Most
+    bins are `near` the best cut, if it is known between which two values of a line that may be.
     """
 
     lines: Lines
     low: FloatArray
     high: FloatArray
     n_bins: int
+    near: FloatArray | None = None
 
     def of(self, problem: Problem, rows: Int32Array) -> tuple[Int64Array, FloatArray, FloatArray]:
         """Return what some rows answer."""
@@ -182,7 +184,8 @@ class OpenHistogram:
     ) -> tuple[Int64Array, FloatArray, FloatArray]:
         """Return what was found, with what some more rows answer; it is changed in place."""
         if len(rows):
-            _looking(problem, rows, self.lines).open_histogram(self.low, self.high, *found)
+            looking = _looking(problem, rows, self.lines)
+            looking.open_histogram(self.low, self.high, self.near, *found)
         return found
 
     def joined(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import sys
 import time
 import uuid
 from collections import Counter
@@ -23,14 +24,14 @@ from obliqua._extras import require
 from obliqua._typing import AnyArray
 from obliqua.data.table import RawColumn, raw_column
 from obliqua.sources.pieces import ArrayBatch, Batch, Chosen
-from obliqua.sources.running import PartPass
+from obliqua.sources.running import PartPass, PassThatAdds
 from obliqua.sources.tables import BOOLS, NUMBERS, SINGLE, TEXT, LargeTable
 
 __all__ = ["DaskTasks", "dask_table", "is_dask", "predicted"]
 
 LOG = logging.getLogger("obliqua.passes")
-JOINED_AT_ONCE = 8
-TASKS_OF_A_THREAD = 4  # in a pass: few answers travel, and no thread waits long for others
+JOINED_AT_ONCE = 2  # answers: all that are joined by a task are in its memory
+TASKS_OF_A_THREAD = 2  # in a pass: few answers wait and travel, and no thread waits for long
 
 
 def is_dask(X: Any) -> bool:
@@ -337,13 +338,25 @@ def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
             except Exception as error:  # whatever those raise who make it
                 what = f"{type(error).__name__}: {error}"
                 raise ValueError(f"{name} cannot be loaded: {what}") from error
-            joined.append(one_pass(part.with_piece(part.piece.loaded(*rows))))
-            del rows
-            if len(joined) > 1:
-                joined = [one_pass.joined(joined)]
+            _release_unused()
+            loaded = part.with_piece(part.piece.loaded(*rows))
+            if not joined:
+                joined = [one_pass(loaded)]
+            elif isinstance(one_pass, PassThatAdds):
+                joined = [one_pass.more(joined[0], loaded)]
+            else:
+                joined = [one_pass.joined([joined[0], one_pass(loaded)])]
+            del rows, loaded
         except MemoryError as error:
             raise MemoryError(f"{name} is too large for this memory: {error}. {SMALLER}") from None
     return joined[0]
+
+
+def _release_unused() -> None:
+    """Give back what Arrow keeps of what it has read: more than the rows take."""
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
 
 
 def _join(sent: Parcel, *answers: Any) -> Any:
@@ -478,9 +491,11 @@ class DaskTasks:
             joined = []
             for first in range(0, len(waiting), JOINED_AT_ONCE):
                 name = (f"obliqua-join-{token}", level, first)
-                some = [spec.TaskRef(one) for one in waiting[first : first + JOINED_AT_ONCE]]
-                tasks[name] = spec.Task(name, _join, spec.TaskRef(sent), *some)
-                joined.append(name)
+                some = waiting[first : first + JOINED_AT_ONCE]
+                if len(some) > 1:
+                    given = [spec.TaskRef(one) for one in some]
+                    tasks[name] = spec.Task(name, _join, spec.TaskRef(sent), *given)
+                joined.append(name if len(some) > 1 else some[0])
             waiting = joined
         return tasks, waiting[0]
 

@@ -135,7 +135,7 @@ def survey_table(
         keep = size <= left
         left -= size if keep else 0
         sources.append(PartRowsElsewhere(part, recipe, keep))
-        sources[-1].remember = plan.remembers(recipe.n_rows)
+        sources[-1].remember = plan.bytes_of_node(recipe.n_rows)
     return SurveyedTable(sources, recipe, plan, run)
 
 

@@ -201,6 +201,8 @@ def arrow_column(values: Any, called: str) -> RawColumn:
     """Return an array of Arrow as a column; levels of text as categories."""
     pa: Any = require(*ARROW)
     kind = str(values.type)
+    if kind in ("float", "double"):  # most columns, and asked for each batch
+        return RawColumn(np.asarray(values.to_numpy(zero_copy_only=False)), None, called, kind)
     if pa.types.is_null(values.type):
         return RawColumn(np.full(len(values), None, dtype=object), None, called, kind)
     if is_text(values.type):

@@ -21,7 +21,8 @@ __all__ = ["MemoryPlan", "PartRowsElsewhere", "bytes_of"]
 USUAL_LIMIT = 512 << 20
 LEAST_LIMIT = 16 << 20
 MOST_LIMIT = 1 << 50  # more than machines have, and numbers of rows stay small enough
-BYTES_OF_NODE = 2  # that a row has come to
+ANSWERS_OF_TASKS = 5  # of tasks that are done, at one worker
+BYTES_OF_NODE = (1, 2)  # that a row has come to: of 256 nodes, or of more
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 
@@ -65,6 +66,8 @@ class MemoryPlan:
         Bytes of a number.
     reading : int, default=0
         Bytes that readers hold.
+    waiting : int, default=0
+        Answers that wait to be joined, beside those of threads.
     """
 
     limit: int
@@ -73,6 +76,7 @@ class MemoryPlan:
     n_sums: int = 2
     itemsize: int = 8
     reading: int = 0
+    waiting: int = 0
 
     @property
     def row(self) -> int:
@@ -90,7 +94,8 @@ class MemoryPlan:
             n_threads = max(min(n_threads, limit // 2 // table.reading), 1)
         reading *= n_threads
         left = max(limit - reading, limit // 4)
-        return cls(left, n_threads, table.n_features, reading=reading)
+        waiting = 0 if table.run is None else ANSWERS_OF_TASKS
+        return cls(left, n_threads, table.n_features, reading=reading, waiting=waiting)
 
     @property
     def batch_rows(self) -> int:
@@ -106,12 +111,13 @@ class MemoryPlan:
     def at_once(self) -> AtOnce:
         """What a pass may ask for. Each thread has answers, and so has who joins them."""
         # A node may wait for two histograms, along axes and along other lines.
-        bins = self.limit // (4 * (self.n_threads + 3) * (8 * self.n_sums + 24))
+        answers = self.n_threads + 3 + self.waiting
+        bins = self.limit // (4 * answers * (8 * self.n_sums + 24))
         return AtOnce(bins=max(bins, 4096), rows=max(self.limit // (4 * 8 * self.row), 256))
 
-    def remembers(self, n_rows: int) -> bool:
-        """Say whether memory holds which node each row has come to."""
-        return n_rows * BYTES_OF_NODE <= self.limit // 8
+    def bytes_of_node(self, n_rows: int) -> int:
+        """Return how many bytes memory holds of which node each row has come to."""
+        return max((b for b in BYTES_OF_NODE if n_rows * b <= self.limit // 8), default=0)
 
     def fits(self, n_rows: int) -> bool:
         """Say whether a tree of so many rows can be grown in memory as ever."""
@@ -148,7 +154,7 @@ class PartRowsElsewhere:
         self.keep = keep
         self.division = division
         self.held = held
-        self.remember = True  # which nodes its rows have come to, where they are read again
+        self.remember = max(BYTES_OF_NODE)  # of the node that a row has come to; 0: nothing
         self._kept: RowsInMemory | None = None
         self._known: dict[tuple[int, int], NodesOfRows] = {}
 
@@ -169,7 +175,7 @@ class PartRowsElsewhere:
         """Return the same part with its rows elsewhere; nothing of them is kept."""
         part = self.part.with_piece(piece)
         moved = PartRowsElsewhere(part, self.recipe, False, self.division, self.held)
-        moved.remember = False
+        moved.remember = 0
         return moved
 
     def forget(self) -> None:
@@ -260,9 +266,12 @@ class PartRowsElsewhere:
         known, self._known = self._known, {}
         for problem in self.problems():
             place = first, problem.n_rows  # batches may be others in another pass
-            rows = RowsInMemory(problem, known.pop(place, None))
+            above = known.pop(place, None)
+            rows = RowsInMemory(problem, above)
             yield rows
             found = rows.known() if self.remember else None
+            if found is None or found.number.itemsize > self.remember:
+                found = above  # rows go on from there
             if found is not None:
                 self._known[place] = found
             first += problem.n_rows

@@ -14,8 +14,6 @@ from obliqua.data.problem import Problem
 from obliqua.data.row_source import RowQuestion, RowSource
 from obliqua.data.table import missing_columns
 from obliqua.engine.grow_from import ROOT
-from obliqua.engine.lines import Lines
-from obliqua.engine.questions import LineRanges
 from obliqua.tree.spread import COLUMNS_AT_ONCE, middles, read_coefficients, told_apart
 from obliqua.tree.tree import Tree
 
@@ -118,21 +116,18 @@ def spread_from(tree: Tree, source: RowSource) -> Tree:
     columns, column = np.unique(tree.coef_idx[places], return_inverse=True)
     number, parent = told_apart(tree.parent, node)
     node, spread = number[node], tree.spread.copy()
-    axes = Lines.of_planes([(np.array([k], np.int32), np.ones(1)) for k in columns.tolist()])
-    reach: FloatArray = ask(LineRanges(axes))
-    exponent = np.clip(np.frexp(np.abs(reach[:, :2]).max(axis=1))[1], -1000, 1000)
-    exponent = exponent.astype(np.int32)
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         here = slice(start, start + COLUMNS_AT_ONCE)
         block = np.ascontiguousarray(columns[here].astype(np.int32))
-        factor = np.ldexp(1.0, -exponent[here])
-        at = tree, number, len(parent), block, factor
-        low, high = ask(LeafRanges(*at))
+        at = tree, number, len(parent), block
+        low, high = ask(LeafRanges(*at, np.ones(len(block))))
+        farthest = np.maximum(np.abs(low.min(axis=0)), np.abs(high.max(axis=0)))
+        exponent = np.clip(np.frexp(farthest)[1], -1000, 1000).astype(np.int32)
+        factor = np.ldexp(1.0, -exponent)
+        low, high = low * factor, high * factor
         centre = middles(low, high)
-        sums = ask(LeafSums(*at, centre))
-        found = node_spread(
-            [sums], (low, high), centre, parent, np.ascontiguousarray(exponent[here])
-        )
+        sums = ask(LeafSums(*at, factor, centre))
+        found = node_spread([sums], (low, high), centre, parent, exponent)
         mine = (column >= start) & (column < start + len(block))
         spread[places[mine]] = found[node[mine], column[mine] - start]
     return replace(tree, spread=spread)

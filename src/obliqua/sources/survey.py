@@ -455,8 +455,20 @@ class LevelLook(PartLook):
         )
 
 
+FEW_CLASSES = 8
+
+
 def codes_of(labels: Any, classes: AnyArray) -> Int32Array:
     """Return the numbers of classes."""
+    if len(classes) <= FEW_CLASSES and np.asarray(labels).dtype.kind in "biu":
+        # A comparison with each is quicker than a search.
+        found, n_found = np.zeros(len(labels), dtype=np.int32), 0
+        for k, value in enumerate(classes):
+            same = labels == value
+            n_found += int(np.count_nonzero(same))
+            found += np.int32(k) * same
+        if n_found == len(labels):
+            return found
     codes = np.searchsorted(classes, labels)
     codes = np.minimum(codes, len(classes) - 1)
     if not (classes[codes] == labels).all():

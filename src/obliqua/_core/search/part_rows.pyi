@@ -14,6 +14,7 @@ class PartRows:
         self,
         low: FloatArray,
         high: FloatArray,
+        near: FloatArray | None,
         sums: Int64Array,
         ends: FloatArray,
         sizes: FloatArray,

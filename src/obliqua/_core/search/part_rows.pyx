@@ -40,6 +40,8 @@ cdef extern from "loops.h" nogil:
 
 cdef enum:
     BLOCK = 512              # rows that are looked at together: their columns fit in a cache
+    NEAR = 8                 # of so many bins one is for all values, where others are near a cut
+    CELLS = 512              # that tell which values of a line may lie inside intervals
 
 
 cdef void gather(const real* data, const View* view, const i32* rows, i64 n, const i32* columns,
@@ -176,7 +178,9 @@ cdef class PartRows:
     cdef double* reflected
     cdef double* values      # of the line that was looked along last: one of the two above
     cdef i32* learnt         # the classes of the block's rows
-    cdef i32* bins           # that their values are in
+    cdef i32* bins           # that their values are in; or the rows that lie inside intervals
+    cdef i32* interval       # and these intervals
+    cdef i32* cells          # CELLS of each line that is looked along, see `cover`
     cdef i64 first           # where the terms of `sums` begin; -1: none were added yet
     cdef i64 last
 
@@ -191,12 +195,13 @@ cdef class PartRows:
         self.place = <i32*> malloc(max(self.view.n_cols, 1) * sizeof(i32))
         self.columns = <i32*> malloc(max(self.view.n_cols, 1) * sizeof(i32))
         self.sums = <double*> malloc(3 * BLOCK * sizeof(double))
-        self.learnt = <i32*> malloc(2 * BLOCK * sizeof(i32))
+        self.learnt = <i32*> malloc(3 * BLOCK * sizeof(i32))
         if (self.place == NULL or self.columns == NULL or self.sums == NULL
                 or self.learnt == NULL):
             raise MemoryError("no room to look along a line")
         self.reflected = self.sums + BLOCK
         self.bins = self.learnt + BLOCK
+        self.interval = self.bins + BLOCK
         for k in range(self.view.n_cols):
             self.place[k] = -1
 
@@ -206,6 +211,7 @@ cdef class PartRows:
         free(self.gathered)
         free(self.sums)
         free(self.learnt)
+        free(self.cells)
 
     cdef void need(self, i64 line) noexcept nogil:
         """Gathers what a line needs from now on."""
@@ -314,14 +320,21 @@ cdef class PartRows:
             raise MemoryError("no room to look along a line")
         return left[:n_left].copy(), rest[:n_right].copy()
 
-    def open_histogram(self, const double[::1] low, const double[::1] high,
+    def open_histogram(self, const double[::1] low, const double[::1] high, near,
                        i64[:, :, ::1] sums, double[:, :, ::1] ends, double[::1] sizes):
         """Adds to sums (and rows, last) per bin of each line, and to values at bins' ends.
 
-        What lies below and above is in the outermost bins. And to the largest sums of |terms|.
+        What lies below and above is in the outermost bins. `near` None, or two ends for each line
+        between which most bins are. And to the largest sums of |terms|.
         """
+        cdef const double[:, ::1] near_
+        cdef i64 i, n_coarse
         cdef i64 d, m = self.begin.shape[0], n_bins = sums.shape[1]
-        cdef bint enough
+        cdef bint enough, looks_near = near is not None
+        n_coarse = n_bins
+        if looks_near:
+            near_ = near
+            n_coarse = max(n_bins // NEAR, 1)
         with nogil:
             self.first = -1
             for d in range(m):
@@ -329,14 +342,28 @@ cdef class PartRows:
             enough = self.ready()
             while enough and self.next_block():
                 for d in range(m):
-                    self.measure(d, &sizes[0])
+                    if not self.is_axis(d):
+                        self.measure(d, &sizes[0])
                     self.look(d)
                     ob_places(self.values, self.bins, self.n, low[d],
-                              bin_scale(low[d], high[d], n_bins), <double> (n_bins - 1))
+                              bin_scale(low[d], high[d], n_coarse), <double> (n_coarse - 1))
+                    if looks_near:       # both grow with the values, and so does their sum
+                        ob_places(self.values, self.interval, self.n, near_[d, 0],
+                                  bin_scale(near_[d, 0], near_[d, 1], n_bins - n_coarse + 1),
+                                  <double> (n_bins - n_coarse))
+                        for i in range(self.n):
+                            self.bins[i] += self.interval[i]
                     fill_bins(self.target, &self.rows[self.at], self.learnt, self.values, self.n,
                               self.bins, &sums[d, 0, 0], &ends[d, 0, 0])
+            for d in range(m):
+                if self.is_axis(d):
+                    sizes[d] = farthest(&ends[d, 0, 0], n_bins)
         if not enough:
             raise MemoryError("no room to look along a line")
+
+    cdef inline bint is_axis(self, i64 line) noexcept nogil:
+        """Whether the values along a line are its only term."""
+        return self.end[line] - self.begin[line] == 1 and self.own[line] < 0
 
     cdef void measure(self, i64 line, double* sizes) noexcept nogil:
         """The largest sum of |terms| of a line so far; infinity if one is not finite."""
@@ -361,60 +388,105 @@ cdef class PartRows:
 
         Intervals of a line stand next to each other, in ascending order, and do not overlap.
         """
-        cdef i64 first, last, i, j, m = line.shape[0], n_bins = sums.shape[1]
+        cdef i64 first, last, i, j, k, n, m = line.shape[0], n_bins = sums.shape[1]
+        cdef i32 b
+        cdef const i32* cells
         cdef double[::1] scale = np.empty(m)
-        cdef double value
+        cdef double at
         cdef bint enough
         with nogil:
-            self.first = -1
+            enough = self.ready_for(line, low, high)
             for j in range(m):
                 scale[j] = bin_scale(low[j], high[j], n_bins)
-                self.need(line[j])
-            enough = self.ready()
             while enough and self.next_block():
                 first = 0
+                cells = self.cells
                 while first < m:
                     last = end_of_line(line, first)
                     self.look(line[first])
-                    for i in range(self.n):
-                        value = self.values[i]
-                        j = interval_of(value, &low[0], first, last)
-                        if value >= low[j] and value <= high[j]:
-                            ob_places(&value, self.bins, 1, low[j], scale[j],
-                                      <double> (n_bins - 1))
-                            fill_bins(self.target, &self.rows[self.at + i], self.learnt + i,
-                                      &value, 1, self.bins, &sums[j, 0, 0], &ends[j, 0, 0])
+                    n = self.inside(cells, &low[0], &high[0], first, last)
+                    cells += CELLS
+                    for k in range(n):
+                        i = self.bins[k]
+                        j = self.interval[k]
+                        at = (self.values[i] - low[j]) * scale[j]    # as ob_places does
+                        at = at if at > 0.0 else 0.0
+                        b = <i32> (at if at < <double> (n_bins - 1) else <double> (n_bins - 1))
+                        fill_bins(self.target, &self.rows[self.at + i], self.learnt + i,
+                                  self.values + i, 1, &b, &sums[j, 0, 0], &ends[j, 0, 0])
                     first = last
         if not enough:
             raise MemoryError("no room to look along a line")
 
+    cdef bint ready_for(self, const i64[::1] line, const double[::1] low,
+                        const double[::1] high) noexcept nogil:
+        """Gets ready to look for what lies inside intervals; False if there is no memory."""
+        cdef i64 first = 0, last, n_lines = 0, m = line.shape[0]
+        self.first = -1
+        while first < m:
+            self.need(line[first])
+            first = end_of_line(line, first)
+            n_lines += 1
+        free(self.cells)
+        self.cells = <i32*> malloc(max(n_lines, 1) * CELLS * sizeof(i32))
+        if self.cells == NULL:
+            return False
+        first = n_lines = 0
+        while first < m:
+            last = end_of_line(line, first)
+            cover(&low[0], &high[0], first, last, self.cells + n_lines * CELLS)
+            first = last
+            n_lines += 1
+        return self.ready()
+
+    cdef i64 inside(self, const i32* cells, const double* low, const double* high, i64 first,
+                    i64 last) noexcept nogil:
+        """Which rows of the block lie inside intervals of the present line; how many.
+
+        Their places in the block stand in `bins` then, and their intervals in `interval`.
+        """
+        cdef i64 i, j, k, n_near = 0, n = 0
+        cdef double value
+        places_of_cells(self.values, self.interval, self.n, low[first], high[last - 1])
+        for i in range(self.n):                          # no branch depends on the value
+            self.bins[n_near] = <i32> i
+            j = cells[self.interval[i]]
+            self.interval[n_near] = <i32> j
+            n_near += j >= 0
+        for k in range(n_near):
+            value = self.values[self.bins[k]]
+            j = self.interval[k]
+            while j + 1 < last and value >= low[j + 1]:
+                j += 1
+            self.bins[n] = self.bins[k]
+            self.interval[n] = <i32> j
+            n += value >= low[j] and value <= high[j]
+        return n
+
     def collect(self, const i64[::1] line, const double[::1] low, const double[::1] high):
         """The rows inside such intervals: (interval, value, class or numbers, weight)."""
-        cdef i64 first, last, i, j, row, m = line.shape[0]
+        cdef i64 first, last, i, j, n, row, m = line.shape[0]
         cdef int k, width = max(self.target.n_numbers, 1)
-        cdef double value
         cdef Found found
+        cdef const i32* cells
         cdef bint enough
         memset(&found, 0, sizeof(Found))
         with nogil:
-            self.first = -1
-            for j in range(m):
-                self.need(line[j])
-            enough = self.ready()
+            enough = self.ready_for(line, low, high)
             while enough and self.next_block():
                 first = 0
+                cells = self.cells
                 while enough and first < m:
                     last = end_of_line(line, first)
                     self.look(line[first])
-                    enough = reserve(&found, self.n, width)
-                    for i in range(self.n if enough else 0):
-                        value = self.values[i]
-                        j = interval_of(value, &low[0], first, last)
-                        if not (value >= low[j] and value <= high[j]):
-                            continue
+                    n = self.inside(cells, &low[0], &high[0], first, last)
+                    cells += CELLS
+                    enough = reserve(&found, n, width)
+                    for j in range(n if enough else 0):
+                        i = self.bins[j]
                         row = self.rows[self.at + i]
-                        found.interval[found.count] = j
-                        found.value[found.count] = value
+                        found.interval[found.count] = self.interval[j]
+                        found.value[found.count] = self.values[i]
                         found.weight[found.count] = weight_at(self.target, row)
                         for k in range(width):
                             found.learnt[found.count * width + k] = (
@@ -430,6 +502,27 @@ cdef class PartRows:
             free(found.value)
             free(found.learnt)
             free(found.weight)
+
+
+cdef inline void places_of_cells(const double* values, i32* place, i64 n, double low,
+                                 double high) noexcept nogil:
+    """The cells of some values: equal parts of a stretch, with one more at each end."""
+    cdef double scale = bin_scale(low, high, CELLS - 2)
+    ob_places(values, place, n, low - (high - low) / (CELLS - 2), scale, <double> (CELLS - 1))
+
+
+cdef void cover(const double* low, const double* high, i64 first, i64 last,
+                i32* cells) noexcept nogil:
+    """The first of a line's intervals in which values of each cell may lie; -1: none."""
+    cdef i64 c, j
+    cdef i32 begin, end
+    for c in range(CELLS):
+        cells[c] = -1
+    for j in range(last - 1, first - 1, -1):             # the first interval has the last word
+        places_of_cells(&low[j], &begin, 1, low[first], high[last - 1])
+        places_of_cells(&high[j], &end, 1, low[first], high[last - 1])
+        for c in range(begin, end + 1):
+            cells[c] = <i32> j
 
 
 cdef tuple taken(const Found* found, int width):
@@ -456,22 +549,26 @@ def empty_bins(i64 m, i64 n_bins, i64 n_sums):
     return sums, ends
 
 
+cdef double farthest(const double* ends, i64 n_bins) noexcept nogil:
+    """The largest absolute value in bins; infinity if one is not finite."""
+    cdef i64 first = 0, last = n_bins - 1
+    cdef double size
+    while first < last and ends[2 * first] > ends[2 * first + 1]:      # an empty one
+        first += 1
+    while last > first and ends[2 * last] > ends[2 * last + 1]:
+        last -= 1
+    if ends[2 * first] > ends[2 * last + 1]:
+        return 0.0
+    size = max(-ends[2 * first], ends[2 * last + 1])
+    return size if size - size == 0.0 else INFINITY
+
+
 cdef inline i64 end_of_line(const i64[::1] line, i64 first) noexcept nogil:
     """Where the intervals of the line of interval `first` end."""
     cdef i64 last = first
     while last < line.shape[0] and line[last] == line[first]:
         last += 1
     return last
-
-
-cdef inline i64 interval_of(double value, const double* low, i64 first, i64 last) noexcept nogil:
-    """The last of some ascending intervals that begins at a value or below; or the first."""
-    cdef i64 half, n = last - first
-    while n > 1:                             # no branch depends on the value
-        half = n // 2
-        first += half * (value >= low[first + half])
-        n -= half
-    return first
 
 
 cdef class CutJudge:
