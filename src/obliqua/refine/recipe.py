@@ -9,7 +9,7 @@ less.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import ceil
 
@@ -85,6 +85,14 @@ class Recipe:
     leaves: LeafFit = field(default_factory=LeafFit)
     min_samples_leaf: float = 0.0
     enough: float = float("inf")
+
+    def with_decay(self, decay: float | None) -> Recipe:
+        """Return the same with another decay at all stages; None changes nothing."""
+        if decay is None:
+            return self
+        schedule = replace(self.schedule, decay=decay)
+        between = replace(self.between, decay=decay)
+        return replace(self, schedule=schedule, between=between)
 
     def _as_tree(self, draft: Draft, rows: SoftRows, problem: Problem) -> Tree:
         """Make a tree of a draft, with what its leaves say."""
