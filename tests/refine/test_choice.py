@@ -150,11 +150,17 @@ def test_of_settings_that_are_as_good_the_simplest_is_taken() -> None:
     worse = np.ones(1000)
     usual, strong = (_Setting(4, decay) for decay in (0.01, 0.1))
     trials.wrong = {_Setting(2, 0.1): worse, usual: more, strong: more, _Setting(6, 0.01): least}
-    assert trials.best(0.5) == strong
-    assert trials.best(0.0) == _Setting(6, 0.01)
+    assert trials.best_size(0.5) == 4
+    assert trials.best_size(0.0) == 6
+    assert trials.best() == _Setting(6, 0.01)
+    del trials.wrong[_Setting(6, 0.01)]
+    trials.wrong[_Setting(8, 0.1)] = more
+    assert trials.best() == strong
+    trials.wrong[strong] = worse
+    assert trials.best() == usual
     sizes, scores = trials.scores()
-    assert sizes.tolist() == [2, 4, 6]
-    assert (np.diff(scores) > 0).all()
+    assert sizes.tolist() == [2, 4, 8]
+    assert scores[0] < scores[1] == scores[2]
 
 
 def test_few_rows_choose_the_decay() -> None:

@@ -73,8 +73,7 @@ The same of the greedy tree; NaN if it was not tried.""",
 The most leaves. Splits that save no training error are left out, so there may be fewer. `None`
 chooses a number on held-out rows: five folds, three of five where rows are many (see
 `compare_greedy`), or one division if there are more than 20,000. Where rows are few, so is chosen
-how much hyperplanes are drawn to 0, also with a given number if the greedy tree is compared; and
-of settings within half a standard error of the best the one of the fewest leaves is taken.""",
+how much hyperplanes are drawn to 0, also with a given number if the greedy tree is compared.""",
     ),
     cycles=(
         "int",

@@ -54,9 +54,11 @@ FEW_ROWS, FEW_PER_WEIGHT = 3_000, 100
 #: How much hyperplanes may be drawn to 0 where rows are few: below `TINY` rows, and with more.
 TINY = 1_000
 TINY_DECAYS, FEW_DECAYS = (0.01, 0.1, 0.3, 1.0), (0.001, 0.01, 0.1)
-#: Where rows are few: settings whose errors differ by less than so many standard errors are as
-#: good as equal. Where they are many, this says only whether still larger trees are tried.
+#: Errors that differ by less than so many standard errors are as good as equal: of decays the
+#: strongest is taken then, and where rows are many no larger trees are tried.
 EQUAL_WITHIN = 0.5
+#: Other decays are tried with sizes up to the best with the usual one, or up to this.
+DECAY_LEAVES = 8
 #: The leaves of a tree for which there was no time to choose.
 HURRIED = 8
 #: Sizes up to these are tried together. Larger ones follow if the best is above half of them.
@@ -129,16 +131,15 @@ def choose(
     trials = _Trials(parts, grower, recipe, key, n_threads, watch)
     sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem, max_depth))
     usual, *others = _decays(problem)
-    trials.try_sizes(sizes, usual)
+    trials.try_sizes(sizes, usual, 0.0 if small else EQUAL_WITHIN)
     largest = max(setting.n_leaves for setting in trials.wrong)
     if n_leaves is None and watch.is_up and largest < HURRIED:
         sizes_tried, scores = trials.scores()
         return SizeChoice(min(HURRIED, sizes[-1]), True, sizes_tried, scores, _NAN)
-    most = 2 * trials.best(EQUAL_WITHIN).n_leaves
+    most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
     for decay in others:
-        # The size is about right: no decay wants a tree that is much larger.
-        trials.try_together([size for size in sizes if 1 < size <= max(most, sizes[0])], decay)
-    best = trials.best(EQUAL_WITHIN if small else 0.0)
+        trials.try_together([size for size in sizes if 1 < size <= most], decay)
+    best = trials.best()
     refined, greedy_score = True, _NAN
     if greedy is not None and not watch.is_up:
         plain = trials.greedy(greedy, n_leaves)
@@ -225,17 +226,13 @@ class _Trials:
         """Return the share of the weight that is right."""
         return 1.0 - float(wrong.sum() / self.weight.sum())
 
-    def try_sizes(self, sizes: Sequence[int], decay: float | None) -> None:
+    def try_sizes(self, sizes: Sequence[int], decay: float | None, within: float) -> None:
         """Try sizes, the large ones only if the best of the smaller ones is not far below them."""
         self.try_together([size for size in sizes if size == 1], decay)
         done = 1
         for most in (*STAGES, sizes[-1]):
             self.try_together([size for size in sizes if done < size <= most], decay)
-            if (
-                most >= sizes[-1]
-                or self.watch.is_up
-                or 2 * self.best(EQUAL_WITHIN).n_leaves <= most
-            ):
+            if most >= sizes[-1] or self.watch.is_up or 2 * self.best_size(within) <= most:
                 break
             done = most
 
@@ -265,16 +262,26 @@ class _Trials:
         """Return the weight of each row that greedy trees have wrong."""
         return self._wrong([greedy(train, n_leaves) for train, _ in self.divisions])
 
-    def best(self, within: float) -> _Setting:
-        """Return the smallest tree as good as the best, within so many standard errors.
-
-        Of its decays that are as good the strongest.
-        """
+    def best_size(self, within: float) -> int:
+        """Return the fewest leaves as good as the best, within so many standard errors."""
         least = min(self.wrong.values(), key=lambda wrong: float(wrong.sum()))
+        return min(
+            setting.n_leaves
+            for setting, wrong in self.wrong.items()
+            if not _is_worse(wrong, least, within)
+        )
+
+    def best(self) -> _Setting:
+        """Return the setting of the fewest errors; of decays that are as good the strongest."""
+        size = self.best_size(0.0)
+        some = {
+            setting: wrong for setting, wrong in self.wrong.items() if setting.n_leaves == size
+        }
+        least = min(some.values(), key=lambda wrong: float(wrong.sum()))
         equal = [
-            setting for setting, wrong in self.wrong.items() if not _is_worse(wrong, least, within)
+            setting for setting, wrong in some.items() if not _is_worse(wrong, least, EQUAL_WITHIN)
         ]
-        return min(equal, key=lambda setting: (setting.n_leaves, -(setting.decay or 0.0)))
+        return max(equal, key=lambda setting: setting.decay or 0.0)
 
     def scores(self) -> tuple[Int64Array, FloatArray]:
         """Return the sizes that were tried, and the accuracy of each with its best decay."""
@@ -303,8 +310,10 @@ def _weights(problem: Problem) -> FloatArray:
     """Return the weights of rows as numbers."""
     if problem.weights is None:
         return np.ones(problem.n_rows)
-    # Their scale means nothing; brought near 1 their squares can neither overflow nor vanish.
-    return np.asarray(problem.weights / problem.weights.max())
+    # Their scale means nothing; brought near 1 their squares can neither overflow nor vanish. A
+    # power of two leaves their sums exact, in whatever order the rows came.
+    weights = problem.weights.astype(np.float64)
+    return np.ldexp(weights, -int(np.frexp(weights.max())[1]))
 
 
 # --- what leaves say of the classes --------------------------------------------------------------
