@@ -1,10 +1,10 @@
 """What cross-validation decides: how many leaves, how strong a decay, whether refinement pays.
 
 One descent on each division of the rows gives trees of many sizes, see `nested`. Large sizes are
-tried only where smaller ones leave something to learn, and other decays only near the best size.
-Of what held-out rows can hardly tell apart the smallest tree is taken, and of that the strongest
-decay. With few rows, or few rows per column, a refined tree may still be worse than the greedy
-one; so that is tried on the same rows.
+tried only where smaller ones leave something to learn, and other decays only up to the best size.
+The size of the fewest errors is taken, and of the decays that held-out rows can hardly tell apart
+there the strongest. With few rows, or few rows per column, a refined tree may still be worse than
+the greedy one; so that is tried on the same rows.
 
 A refined tree has few, crowded leaves, but some leaves are small, and the rows in them were used
 to draw the borders around them. So their frequencies are too sure of themselves, and may be drawn
