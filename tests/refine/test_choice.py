@@ -15,12 +15,17 @@ from obliqua.engine.grow import grow
 from obliqua.engine.rules import Rules
 from obliqua.refine import Recipe, Schedule, Watch
 from obliqua.refine.choice import (
+    STAGES,
+    TINY_DECAYS,
     SizeChoice,
-    _is_better,
+    _is_worse,
+    _Setting,
+    _Trials,
     choose,
     divisions,
     is_small,
     sizes_up_to,
+    training_error,
 )
 from obliqua.tree.tree import Tree
 from problems import gaussians
@@ -62,8 +67,8 @@ def test_sizes() -> None:
 
 
 def test_what_is_small() -> None:
-    assert is_small(empty(1999, 3))
-    assert not is_small(empty(2000, 3))
+    assert is_small(empty(2999, 3))
+    assert not is_small(empty(3000, 3))
     assert is_small(empty(5999, 60))
     assert not is_small(empty(6000, 60))
 
@@ -80,10 +85,10 @@ def test_levels_and_gaps_count_as_weights() -> None:
 
 
 def test_a_row_of_weight_two_is_two_rows() -> None:
-    X, y = np.zeros((1000, 3)), np.arange(1000) % 2
+    X, y = np.zeros((1500, 3)), np.arange(1500) % 2
     assert is_small(encode(X, y, 2))
     assert not is_small(encode(X, y, 2, sample_weight=np.where(y, 3.0, 1.0)))
-    assert not is_small(encode(X, y, 2, sample_weight=np.full(1000, 2.0)))
+    assert not is_small(encode(X, y, 2, sample_weight=np.full(1500, 2.0)))
     # Weights that are no numbers of rows say nothing of how many there are; nor do classes.
     assert is_small(encode(X, y, 2, sample_weight=np.where(y, 30.5, 1.0)))
     assert is_small(encode(X, y, 2, class_weight=[3.0, 3.0]))
@@ -133,15 +138,59 @@ def test_refined_or_greedy() -> None:
     assert choice.greedy_score > choice.scores[0]
 
 
-def test_few_rows_must_show_more_than_chance() -> None:
-    """A win by one row in some hundred is none there, and is one with more rows."""
-    greedy, refined = np.zeros(1000), np.zeros(1000)
-    greedy[:20], refined[20:38] = 1.0, 1.0  # 20 against 18 that differ: 2 < sqrt(38)
-    assert _is_better(refined, greedy, tiny=False)
-    assert not _is_better(refined, greedy, tiny=True)
-    refined[26:38] = 0.0  # 20 against 6: 14 > sqrt(26)
-    assert _is_better(refined, greedy, tiny=True)
-    assert not _is_better(greedy, greedy, tiny=False), "equal is not better"
+def test_of_settings_that_are_as_good_the_simplest_is_taken() -> None:
+    """The smallest tree, and of its decays the strongest."""
+    least, more = np.zeros(1000), np.zeros(1000)
+    # 20 against 18 that differ: 2 < sqrt(38) / 2
+    least[:18], more[18:38] = 1.0, 1.0
+    assert not _is_worse(more, least, 0.5)
+    assert _is_worse(more, least, 0.0)
+    assert not _is_worse(least, least, 0.0)
+    trials = _Trials(divisions(slanted(50), 0), grower, Recipe(), 0, 1, Watch())
+    worse = np.ones(1000)
+    usual, strong = (_Setting(4, decay) for decay in (0.01, 0.1))
+    trials.wrong = {_Setting(2, 0.1): worse, usual: more, strong: more, _Setting(6, 0.01): least}
+    assert trials.best_size(0.5) == 4
+    assert trials.best_size(0.0) == 6
+    assert trials.best() == _Setting(6, 0.01)
+    del trials.wrong[_Setting(6, 0.01)]
+    trials.wrong[_Setting(8, 0.1)] = more
+    assert trials.best() == strong
+    trials.wrong[strong] = worse
+    assert trials.best() == usual
+    sizes, scores = trials.scores()
+    assert sizes.tolist() == [2, 4, 8]
+    assert scores[0] < scores[1] == scores[2]
+
+
+def test_few_rows_choose_the_decay() -> None:
+    """A line in many columns, with much noise, wants a strong one."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 30))
+    y = (X[:, :5].sum(axis=1) + rng.normal(size=150) > 0).astype(int)
+    choice = chosen(encode(X, y, 2), 2, grower, passes=20.0)
+    assert choice.decay in TINY_DECAYS[1:]
+    assert choice.sizes.tolist() == [2]
+    many = chosen(slanted(3000), 2, grower, passes=1.0)
+    assert many.decay is None, "with many rows it is the usual one"
+
+
+def test_large_sizes_are_tried_if_smaller_ones_leave_something() -> None:
+    chess = np.random.default_rng(0).uniform(size=(1500, 2))
+    y = np.floor(6 * chess).sum(axis=1).astype(int) % 2
+    assert chosen(encode(chess, y, 2), None).sizes.max() > STAGES[0]
+    assert chosen(slanted(1500), None).sizes.max() == STAGES[0]
+
+
+def test_folds_in_threads() -> None:
+    problem = slanted(300)
+    recipe = Recipe(schedule=Schedule(passes=4.0))
+    one, two = (
+        choose(problem, grower, grower, None, None, recipe, 0, n_threads, Watch())
+        for n_threads in (1, 2)
+    )
+    assert one.scores.tolist() == two.scores.tolist()
+    assert (one.n_leaves, one.decay, one.refined) == (two.n_leaves, two.decay, two.refined)
 
 
 def test_no_time_tries_one_size() -> None:
@@ -207,3 +256,24 @@ def test_tiny_data_stay_greedy() -> None:
     forced = RefinedTreeClassifier(max_leaf_nodes=4, compare_greedy=False, random_state=0)
     assert forced.fit(X, y).chosen_ == "refined"
     assert np.isnan(forced.greedy_score_)
+
+
+def test_a_decay_that_holds_the_tree_back_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the tree errs more on its own rows than such trees did on others."""
+    import obliqua.refine.choice as module
+
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+
+    def fitted(decay: float | None, error: float) -> RefinedTreeClassifier:
+        choice = SizeChoice(4, True, np.array([4]), np.ones(1), 0.5, decay, error)
+        monkeypatch.setattr(module, "choose", lambda *_: choice)
+        return RefinedTreeClassifier(random_state=0).fit(X, y)
+
+    usual, strong = fitted(None, 0.0), fitted(3.0, 1.0)
+    expected = [training_error(model.tree_) for model in (usual, strong)]
+    assert expected[0] < 0.05 < expected[1] - 0.1
+    for error, same in ((expected[1] - 0.01, usual), (expected[1], strong)):
+        model = fitted(3.0, error)
+        assert model.tree_ == same.tree_
+        assert model.loss_curve_.tolist() == same.loss_curve_.tolist()

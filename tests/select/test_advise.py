@@ -113,7 +113,7 @@ def test_many_clusters_are_for_a_refined_tree(monkeypatch: pytest.MonkeyPatch) -
     """The greedy trees are far behind the forest; the refined one is not."""
     monkeypatch.setattr(asking, "SIZES", (2,))
     shape = {"n_informative": 6, "n_redundant": 0, "n_clusters_per_class": 4, "class_sep": 1.5}
-    X, y = make_classification(600, 6, **shape, random_state=0)
+    X, y = make_classification(800, 6, **shape, random_state=0)
     # The last digits depend on the processor, and which rows are held out on all digits.
     advice = advise(X.round(6), y, **QUICK)
     assert (advice.choice, advice.pays) == ("refined", "accuracy")

@@ -56,7 +56,9 @@ The numbers of leaves that were tried on held-out rows; empty if none were.""",
         "cv_scores_": (
             "ndarray of shape (n_sizes,)",
             """\
-The accuracy, on held-out rows, of trees of these sizes that were refined but not shrunk.""",
+The accuracy of trees of these sizes on held-out rows. They come from one tree for each division,
+which was refined, with fewer passes than at last, and shrunk from size to size. Where several
+decays were tried, it is that of the best one.""",
         ),
         "greedy_score_": (
             "float",
@@ -69,8 +71,9 @@ The same of the greedy tree; NaN if it was not tried.""",
         "int or None",
         """\
 The most leaves. Splits that save no training error are left out, so there may be fewer. `None`
-chooses a number by cross-validation, on one division of the rows if there are more than
-20,000.""",
+chooses a number on held-out rows: five folds, three of five where rows are many (see
+`compare_greedy`), or one division if there are more than 20,000. Where rows are few, so is chosen
+how much hyperplanes are drawn to 0, also with a given number if the greedy tree is compared.""",
     ),
     cycles=(
         "int",
@@ -106,10 +109,9 @@ lopsided then, because a leaf may hang wherever it is useful.""",
         "'auto' or bool",
         """\
 Whether the greedy tree, pruned by cross-validation, is tried beside the refined one on held-out
-rows, and kept if it is better. 'auto' does so if there are fewer than 2,000 rows, or fewer than
-100 for each feature, where each level of a qualitative feature counts as one. With more,
-refinement seldom loses, and then little. With fewer than 1,000 rows the refined tree must be
-better by more than one standard error.""",
+rows, and kept if it is better; of equals the refined one is kept. 'auto' does so if there are
+fewer than 3,000 rows, or fewer than 100 for each feature, where each level of a qualitative
+feature counts as one. With more, refinement seldom loses, and then little.""",
     ),
     probabilities=(
         "{'frequencies', 'smoothed', 'calibrated'}",
@@ -367,16 +369,38 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
     def _grown(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
         """Return the tree that was chosen, with the spread of its features."""
-        from obliqua.refine import refined_tree
         from obliqua.tree.spread import measure_spread
 
         n_threads = thread_count(self.n_jobs)
         if choice.refined:
-            grower, recipe = self._grower(key, n_threads), self._recipe(int(self.cycles))
-            tree = refined_tree(problem, grower, choice.n_leaves, recipe, key, n_threads, watch)
+            tree = self._refined(problem, choice, key, watch)
             return measure_spread(tree, problem.Z, problem.weights, n_threads)
         most = self.max_leaf_nodes
         return self._greedy(key, n_threads)(problem, None if most is None else int(most))
+
+    def _refined(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
+        """Return the refined tree, with the usual decay if the chosen one holds it back."""
+        from obliqua.refine import refined_tree
+        from obliqua.refine.choice import training_error
+
+        n_threads = thread_count(self.n_jobs)
+        grower, recipe = self._grower(key, n_threads), self._recipe(int(self.cycles))
+
+        def made(decay: float | None) -> "Tree":
+            decayed = recipe.with_decay(decay)
+            return refined_tree(problem, grower, choice.n_leaves, decayed, key, n_threads, watch)
+
+        tree = made(choice.decay)
+        if choice.decay is None or watch.is_up or training_error(tree) <= choice.error:
+            return tree
+        watch.say("It errs more on its own rows than the trials on others. Once more, as usual.")
+        curve = watch.curve.copy()
+        watch.curve.clear()
+        usual = made(None)
+        if training_error(usual) < training_error(tree):
+            return usual
+        watch.curve[:] = curve
+        return tree
 
     def _tree(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
         """Return the tree that was chosen, with what its leaves are to say of the classes."""

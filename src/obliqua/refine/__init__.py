@@ -4,6 +4,7 @@
 - `draft`: a tree while it is refined, and back.
 - `descent`: all hyperplanes and leaves moved together.
 - `shrink`: subtree raising, and few columns per split and in all.
+- `nested`: trees of many sizes from one descent.
 - `choice`: what cross-validation decides.
 - `regrow`: complete trees of hyperplanes at random, to begin anew with.
 - `recipe`: the stages put together, and cycles.

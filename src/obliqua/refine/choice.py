@@ -1,7 +1,10 @@
-"""What cross-validation decides: how many leaves, whether refinement pays, how sure leaves are.
+"""What cross-validation decides: how many leaves, how strong a decay, whether refinement pays.
 
-With few rows, or few rows per column, a refined tree may be worse than the greedy one. So both are
-tried on rows that were held out, and the better one is taken.
+One descent on each division of the rows gives trees of many sizes, see `nested`. Large sizes are
+tried only where smaller ones leave something to learn, and other decays only up to the best size.
+The size of the fewest errors is taken, and of the decays that held-out rows can hardly tell apart
+there the strongest. With few rows, or few rows per column, a refined tree may still be worse than
+the greedy one; so that is tried on the same rows.
 
 A refined tree has few, crowded leaves, but some leaves are small, and the rows in them were used
 to draw the borders around them. So their frequencies are too sure of themselves, and may be drawn
@@ -10,18 +13,21 @@ to those of the nodes above.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from obliqua._core.base.rng import child_key
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
+from obliqua.data.threads import each
 from obliqua.prune.division import folds, hold_out
 from obliqua.refine.descent import Watch
-from obliqua.refine.recipe import Grower, Recipe, refine_only
+from obliqua.refine.nested import nested_trees
+from obliqua.refine.recipe import Grower, Recipe
 from obliqua.tree.tree import Tree
 
 __all__ = [
@@ -33,24 +39,35 @@ __all__ = [
     "is_small",
     "sizes_up_to",
     "smoothed",
+    "training_error",
 ]
 
 N_FOLDS = 5
+#: Where rows are many, some of the folds are enough.
+SOME_FOLDS = 3
 #: With more rows than this, one division into rows to learn from and rows to try on is enough, if
 #: each class has so many of them: a fifth of a rare class says little.
 ONE_DIVISION, ONE_DIVISION_OF_CLASS = 20_000, 100
 #: With at least so many rows, and so many for each weight of a hyperplane, refinement seldom
-#: loses, and then little.
-FEW_ROWS, FEW_PER_WEIGHT = 2_000, 100
-#: Below so many rows, refinement must win by more than chance explains.
+#: loses, and then little; and the usual decay serves well.
+FEW_ROWS, FEW_PER_WEIGHT = 3_000, 100
+#: How much hyperplanes may be drawn to 0 where rows are few: below `TINY` rows, and with more.
 TINY = 1_000
+TINY_DECAYS, FEW_DECAYS = (0.01, 0.1, 0.3, 1.0), (0.001, 0.01, 0.1)
+#: Errors that differ by less than so many standard errors are as good as equal: of decays the
+#: strongest is taken then, and where rows are many no larger trees are tried.
+EQUAL_WITHIN = 0.5
+#: Other decays are tried with sizes up to the best with the usual one, or up to this.
+DECAY_LEAVES = 8
 #: The leaves of a tree for which there was no time to choose.
 HURRIED = 8
+#: Sizes up to these are tried together. Larger ones follow if the best is above half of them.
+STAGES = (16, 64, 256, 512)
 #: Strengths among which calibration chooses: as how many rows the node above counts.
 STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _LEAST_SHARE = 1e-9
 _EQUAL = 1e-12  # losses that differ by a smaller share
-_PATIENCE = 3  # sizes in a row that are no better, after which larger ones are not tried
+_NAN = float("nan")
 
 #: Grows the greedy tree that refinement is compared with: problem, most leaves or None.
 Greedy = Callable[[Problem, int | None], Tree]
@@ -63,8 +80,12 @@ class SizeChoice:
     n_leaves: int  # the most leaves of the tree to be refined
     refined: bool  # whether refinement is better than the greedy tree, or was not compared with it
     sizes: Int64Array  # the numbers of leaves that were tried; empty if none were
-    scores: FloatArray  # the accuracy of refined trees of these sizes
+    scores: FloatArray  # the accuracy of refined trees of these sizes, with their best decay
     greedy_score: float  # that of the greedy tree; NaN if it was not tried
+    decay: float | None = None  # how much hyperplanes are drawn to 0; None: as usual
+    error: float = (
+        1.0  # the share of held-out rows that the refined trees that are chosen have wrong
+    )
 
 
 def is_small(problem: Problem) -> bool:
@@ -98,57 +119,57 @@ def choose(
     n_threads: int,
     watch: Watch,
 ) -> SizeChoice:
-    """Choose the number of leaves, if none is given, and between refined and greedy."""
-    nothing = np.empty(0, dtype=np.int64)
+    """Choose the number of leaves, if none is given, the decay, and between refined and greedy."""
+    nothing = SizeChoice(n_leaves or 1, True, np.empty(0, dtype=np.int64), np.empty(0), _NAN)
     if n_leaves is not None and greedy is None:
-        return SizeChoice(n_leaves, True, nothing, np.empty(0), float("nan"))
+        return nothing
     parts = divisions(problem, key)
     if not parts:  # a single row
-        return SizeChoice(n_leaves or 1, True, nothing, np.empty(0), float("nan"))
+        return nothing
+    small = is_small(problem)
+    parts = parts if small else parts[:SOME_FOLDS]
     trials = _Trials(parts, grower, recipe, key, n_threads, watch)
     sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem, max_depth))
-    tried: list[FloatArray] = []
-    best, worse = 0, 0
-    for number, size in enumerate(sizes):
-        if watch.is_up and tried:
-            break
-        tried.append(trials.refined(size))
-        named = "a tree of 1 leaf" if size == 1 else f"refined trees of {size} leaves"
-        watch.say(f"Tried {named}: {_share(trials.accuracy(tried[-1]))} right on held-out rows.")
-        if tried[-1].sum() < tried[best].sum():
-            best, worse = number, 0
-        elif number and size > 4:
-            worse += 1
-            if worse == _PATIENCE:
-                break
-    scores = np.array([trials.accuracy(wrong) for wrong in tried])
-    found = np.array(sizes[: len(tried)], dtype=np.int64)
-    if n_leaves is None and watch.is_up and sizes[len(tried) - 1] < HURRIED:
-        return SizeChoice(min(HURRIED, sizes[-1]), True, found, scores, float("nan"))
-    if greedy is None or watch.is_up:
-        return SizeChoice(int(found[best]), True, found, scores, float("nan"))
-    plain = trials.greedy(greedy, n_leaves)
-    refined = _is_better(tried[best], plain, tiny=_n_rows(problem) < TINY)
-    won = "the refined trees are better"
-    kept = won if refined else "the refined ones are not clearly better, so it is kept"
-    watch.say(
-        "Tried the greedy tree, pruned by cross-validation: "
-        f"{_share(trials.accuracy(plain))} right on held-out rows; {kept}."
-    )
-    return SizeChoice(int(found[best]), refined, found, scores, trials.accuracy(plain))
+    usual, *others = _decays(problem)
+    trials.try_sizes(sizes, usual, 0.0 if small else EQUAL_WITHIN)
+    largest = max(setting.n_leaves for setting in trials.wrong)
+    if n_leaves is None and watch.is_up and largest < HURRIED:
+        sizes_tried, scores = trials.scores()
+        return SizeChoice(min(HURRIED, sizes[-1]), True, sizes_tried, scores, _NAN)
+    most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
+    for decay in others:
+        trials.try_together([size for size in sizes if 1 < size <= most], decay)
+    best = trials.best()
+    refined, greedy_score = True, _NAN
+    if greedy is not None and not watch.is_up:
+        plain = trials.greedy(greedy, n_leaves)
+        greedy_score = trials.accuracy(plain)
+        refined = float((trials.wrong[best] - plain).sum()) <= 0.0
+        watch.say(
+            "Tried the greedy tree, pruned by cross-validation: "
+            f"{_share(greedy_score)} right on held-out rows; "
+            f"{'the refined one is no worse' if refined else 'it is better'}, so it is kept."
+        )
+    decay = None if best.decay == usual else best.decay
+    error = 1.0 - trials.accuracy(trials.wrong[best])
+    return SizeChoice(best.n_leaves, refined, *trials.scores(), greedy_score, decay, error)
+
+
+def training_error(tree: Tree) -> float:
+    """Return the share of the weight of its own rows that a tree has wrong."""
+    of_leaves = tree.stats[tree.is_leaf]
+    return 1.0 - float(of_leaves.max(axis=1).sum() / of_leaves.sum())
+
+
+def _decays(problem: Problem) -> tuple[float | None, ...]:
+    """Return the usual decay, and others where rows are few."""
+    if not is_small(problem):
+        return (None,)
+    return TINY_DECAYS if _n_rows(problem) < TINY else FEW_DECAYS
 
 
 def _share(accuracy: float) -> str:
     return f"{100 * accuracy:.1f} %"
-
-
-def _is_better(refined: FloatArray, greedy: FloatArray, tiny: bool) -> bool:
-    """Compare the weights of rows that were wrong, row by row."""
-    won = greedy - refined
-    if not tiny:
-        return float(won.sum()) > 0.0
-    # The difference of two paired counts, in its standard errors.
-    return float(won.sum()) > sqrt(float((won * won).sum()))
 
 
 def _most_leaves(problem: Problem, max_depth: int | None) -> int:
@@ -169,6 +190,19 @@ def divisions(problem: Problem, key: int) -> list[tuple[Problem, Problem]]:
     return [(train, test) for train, test in parts if train.n_rows and test.n_rows]
 
 
+class _Setting(NamedTuple):
+    """What refined trees are like."""
+
+    n_leaves: int
+    decay: float | None
+
+    def __str__(self) -> str:
+        if self.n_leaves == 1:
+            return "a tree of 1 leaf"
+        decay = "" if self.decay is None else f", decay {self.decay:g}"
+        return f"refined trees of {self.n_leaves} leaves{decay}"
+
+
 class _Trials:
     """Trees that are tried on rows that they were not grown from."""
 
@@ -185,37 +219,80 @@ class _Trials:
         self.grower, self.recipe = grower, recipe
         self.key, self.n_threads, self.watch = key, n_threads, watch
         self.weight = np.concatenate([_weights(test) for _, test in divisions])
+        #: The weight of each row that refined trees have wrong, 0 if it is right.
+        self.wrong: dict[_Setting, FloatArray] = {}
 
     def accuracy(self, wrong: FloatArray) -> float:
         """Return the share of the weight that is right."""
         return 1.0 - float(wrong.sum() / self.weight.sum())
 
-    def refined(self, n_leaves: int) -> FloatArray:
-        """Return the weight of each row that refined trees have wrong, 0 if it is right."""
+    def try_sizes(self, sizes: Sequence[int], decay: float | None, within: float) -> None:
+        """Try sizes, the large ones only if the best of the smaller ones is not far below them."""
+        self.try_together([size for size in sizes if size == 1], decay)
+        done = 1
+        for most in (*STAGES, sizes[-1]):
+            self.try_together([size for size in sizes if done < size <= most], decay)
+            if most >= sizes[-1] or self.watch.is_up or 2 * self.best_size(within) <= most:
+                break
+            done = most
 
-        def grown() -> Iterator[Tree]:
-            for k, (train, _) in enumerate(self.divisions):
-                tree = self.grower(train, n_leaves, 0)
-                # The loss of trials is nobody's business, but they must mind the clock.
-                watch = Watch()
-                watch.end = self.watch.end
-                yield refine_only(
-                    tree,
-                    train,
-                    self.recipe.schedule,
-                    self.recipe.max_features,
-                    child_key(self.key, 2000 + k),
-                    self.n_threads,
-                    watch,
-                )
+    def try_together(self, sizes: Sequence[int], decay: float | None) -> None:
+        """Try trees of several sizes that come from one descent on each division."""
+        if not sizes or (self.watch.is_up and self.wrong):
+            return
+        recipe = self.recipe.with_decay(decay)
+        # The loss of trials is nobody's business, but they must mind the clock.
+        watch = Watch()
+        watch.end = self.watch.end
 
-        return self._wrong(grown())
+        def trees(k: int) -> list[Tree]:
+            train, key = self.divisions[k][0], child_key(self.key, 2000 + k)
+            if sizes[-1] == 1:
+                return [self.grower(train, 1, 0)]
+            return nested_trees(train, self.grower, sizes[::-1], recipe, key, 1, watch)[::-1]
+
+        of_divisions = each(trees, range(len(self.divisions)), self.n_threads)
+        for size, *some in zip(sizes, *of_divisions, strict=True):
+            setting = _Setting(size, decay)
+            self.wrong[setting] = self._wrong(some)
+            share = _share(self.accuracy(self.wrong[setting]))
+            self.watch.say(f"Tried {setting}: {share} right on held-out rows.")
 
     def greedy(self, greedy: Greedy, n_leaves: int | None) -> FloatArray:
-        """Return the same for greedy trees."""
-        return self._wrong(greedy(train, n_leaves) for train, _ in self.divisions)
+        """Return the weight of each row that greedy trees have wrong."""
+        return self._wrong([greedy(train, n_leaves) for train, _ in self.divisions])
 
-    def _wrong(self, trees: Iterator[Tree]) -> FloatArray:
+    def best_size(self, within: float) -> int:
+        """Return the fewest leaves as good as the best, within so many standard errors."""
+        least = min(self.wrong.values(), key=lambda wrong: float(wrong.sum()))
+        return min(
+            setting.n_leaves
+            for setting, wrong in self.wrong.items()
+            if not _is_worse(wrong, least, within)
+        )
+
+    def best(self) -> _Setting:
+        """Return the setting of the fewest errors; of decays that are as good the strongest."""
+        size = self.best_size(0.0)
+        some = {
+            setting: wrong for setting, wrong in self.wrong.items() if setting.n_leaves == size
+        }
+        least = min(some.values(), key=lambda wrong: float(wrong.sum()))
+        equal = [
+            setting for setting, wrong in some.items() if not _is_worse(wrong, least, EQUAL_WITHIN)
+        ]
+        return max(equal, key=lambda setting: setting.decay or 0.0)
+
+    def scores(self) -> tuple[Int64Array, FloatArray]:
+        """Return the sizes that were tried, and the accuracy of each with its best decay."""
+        found: dict[int, float] = {}
+        for setting, wrong in self.wrong.items():
+            score = self.accuracy(wrong)
+            found[setting.n_leaves] = max(found.get(setting.n_leaves, 0.0), score)
+        sizes = sorted(found)
+        return np.array(sizes, dtype=np.int64), np.array([found[size] for size in sizes])
+
+    def _wrong(self, trees: Sequence[Tree]) -> FloatArray:
         parts = []
         for tree, (_, test) in zip(trees, self.divisions, strict=True):
             predicted = tree.stats[tree.apply(test.Z)].argmax(axis=1)
@@ -223,12 +300,20 @@ class _Trials:
         return np.concatenate(parts)
 
 
+def _is_worse(wrong: FloatArray, least: FloatArray, within: float) -> bool:
+    """Whether errors are more than others, row by row, by so many standard errors."""
+    more = wrong - least
+    return float(more.sum()) > within * sqrt(float((more * more).sum()))
+
+
 def _weights(problem: Problem) -> FloatArray:
     """Return the weights of rows as numbers."""
     if problem.weights is None:
         return np.ones(problem.n_rows)
-    # Their scale means nothing; brought near 1 their squares can neither overflow nor vanish.
-    return np.asarray(problem.weights / problem.weights.max())
+    # Their scale means nothing; brought near 1 their squares can neither overflow nor vanish. A
+    # power of two leaves their sums exact, in whatever order the rows came.
+    weights = problem.weights.astype(np.float64)
+    return np.ldexp(weights, -int(np.frexp(weights.max())[1]))
 
 
 # --- what leaves say of the classes --------------------------------------------------------------

@@ -122,6 +122,14 @@ class Recipe:
         few, fewer = third(self.schedule), third(self.between)
         return replace(self, schedule=few, between=fewer, steps=STEPS_AT_RANDOM)
 
+    def with_decay(self, decay: float | None) -> Recipe:
+        """Return the same with another decay at all stages; None changes nothing."""
+        if decay is None:
+            return self
+        schedule = replace(self.schedule, decay=decay)
+        between = replace(self.between, decay=decay)
+        return replace(self, schedule=schedule, between=between)
+
     def _as_tree(self, draft: Draft, rows: SoftRows, problem: Problem) -> Tree:
         """Make a tree of a draft, with what its leaves say."""
         least = self.min_samples_leaf * problem.unit / problem.row_unit * (1.0 - ROUNDING)
