@@ -219,25 +219,25 @@ class Problem:
         )
 
     def only_columns(self, columns: Int64Array) -> Problem:
-        """Return the problem whose other columns say nothing: they are 0 everywhere.
+        """Return the problem of some of the columns, which are numbered anew.
 
         Parameters
         ----------
         columns : ndarray
-            The numbers of the columns that stay as they are.
+            The numbers of the columns.
 
         Returns
         -------
         Problem
-            The same rows. A tree that grows from them is one of the whole problem, too.
+            The same rows. `Tree.over_columns` makes trees of it trees of this problem.
         """
-        stays = np.zeros(self.n_features, dtype=bool)
-        stays[columns] = True
         return replace(
             self,
-            Z=np.where(stays, self.Z, 0.0),
-            n_levels=np.where(stays, self.n_levels, 0).astype(np.int32),
-            has_missing=self.has_missing & stays,
+            Z=self.Z[:, columns],
+            encoding=Encoding(tuple(self.encoding.columns[k] for k in columns.tolist())),
+            n_levels=self.n_levels[columns],
+            has_missing=self.has_missing[columns],
+            fills=None if self.fills is None else self.fills[columns],
         )
 
     def measured_by(self, criterion: Criterion) -> Problem:

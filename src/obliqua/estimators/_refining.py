@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -63,16 +64,17 @@ def fit_refined(
     limit = None if estimator.time_limit is None else float(estimator.time_limit)
     watch = Watch(limit, print if estimator.verbose else None)
     key = estimator._key()
-    few = estimator.max_features_per_tree
+    used, few = problem, estimator.max_features_per_tree
     if few is not None and few < problem.n_features:
-        # At most a third of the time, and as much again for the next choice.
-        looking = Watch(None if limit is None else limit / 3, watch.note)
-        problem = problem.only_columns(_few_columns(estimator, problem, int(few), key, looking))
+        columns = _few_columns(estimator, problem, int(few), key, watch.half())
+        used = problem.only_columns(columns)
     # At most half of the time goes into the choice, so that something can be refined.
-    trials = Watch(None if limit is None else limit / 2, watch.note)
-    choice = estimator._choose(problem, key, trials)
+    trials = watch.half()
+    choice = estimator._choose(used, key, trials)
     hurried = trials.is_up
-    tree = estimator._tree(problem, choice, key, watch)
+    tree = estimator._tree(used, choice, key, watch)
+    if used is not problem:
+        tree = tree.over_columns(columns, problem.n_features)
     timed_out = hurried or watch.is_up
     model = Model((tree,), "single", problem.encoding, classes)
     estimator._hold(model, getattr(seen, "feature_names_in_", None))
@@ -90,7 +92,8 @@ def _few_columns(estimator: Any, problem: Problem, few: int, key: int, watch: An
     n_leaves = estimator.max_leaf_nodes
     if n_leaves is None:
         # As many leaves as serve best where all features may be used. One leaf needs none.
-        n_leaves = max(estimator._chosen_size(estimator._choose(problem, key, watch)), 2)
+        plain = clone(estimator).set_params(compare_greedy=False)
+        n_leaves = max(plain._chosen_size(plain._choose(problem, key, watch.half())), 2)
     n_leaves = max(min(int(n_leaves), problem.n_rows), 2)
     n_threads = thread_count(estimator.n_jobs)
     return columns_that_matter(problem, grower, n_leaves, few, recipe, key, n_threads, watch)

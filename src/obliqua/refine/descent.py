@@ -124,6 +124,17 @@ class Watch:
         """Whether the time is over."""
         return self.end is not None and time.monotonic() >= self.end
 
+    def half(self) -> Watch:
+        """Return another one, for half of the time that is left.
+
+        Returns
+        -------
+        Watch
+            It tells of progress in the same way, and has a curve of its own.
+        """
+        left = None if self.end is None else (self.end - time.monotonic()) / 2
+        return Watch(left, self.note)
+
     def say(self, text: str) -> None:
         """Tell of progress.
 

@@ -12,7 +12,7 @@ and are given up as soon as they err more, while still too large, than the best 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import ceil, inf
@@ -111,7 +111,7 @@ class Recipe:
     enough: float = inf
 
     def hurried(self) -> Recipe:
-        """Return the same with a third of the passes, from a tree that is many times too large."""
+        """Return the same with a third of the passes."""
 
         def third(schedule: Schedule) -> Schedule:
             passes, visits = schedule.passes, schedule.visits / 3
@@ -120,7 +120,7 @@ class Recipe:
             return replace(schedule, passes=passes, visits=visits, least_passes=least)
 
         few, fewer = third(self.schedule), third(self.between)
-        return replace(self, schedule=few, between=fewer, steps=STEPS_AT_RANDOM)
+        return replace(self, schedule=few, between=fewer)
 
     def with_decay(self, decay: float | None) -> Recipe:
         """Return the same with another decay at all stages; None changes nothing."""
@@ -387,24 +387,18 @@ class _Work:
         key = self._fresh_key()
         return refine(draft, self.rows, schedule, key, self.n_threads, self.watch)
 
-    def shrunk(
+    def _shrinking(
         self,
         draft: Draft,
         n_leaves: int,
         steps: tuple[float, ...],
         max_features: int | None,
-        most_errors: float = inf,
-    ) -> Draft:
-        """Shrink in steps, and to few columns, with refinement in between.
-
-        It ends early, too large, where a draft errs more than `most_errors`.
-        """
+    ) -> Iterator[Draft]:
+        """Shrink in steps, and to few columns, with refinement in between; yield each draft."""
         n_columns = len(self.rows.columns.levels)
         limit = self.recipe.max_depth
         too_deep = 0 if limit is None else max(draft.depth - limit, 0)
         for number, step in enumerate(steps, 1):
-            if most_errors < inf and errors_of(draft, self.rows) > most_errors:
-                return draft
             deepest = None if limit is None else limit + too_deep - too_deep * number // len(steps)
             draft = raise_to(draft, self.rows, ceil(step * n_leaves), deepest)
             if max_features is not None and max_features < n_columns:
@@ -412,7 +406,14 @@ class _Work:
                 draft = masked(draft, self.rows, most)
             last = number == len(steps)
             draft = self.refined(draft, self.recipe.schedule if last else self.recipe.between)
-        return draft
+            yield draft
+
+    def shrunk(
+        self, draft: Draft, n_leaves: int, steps: tuple[float, ...], max_features: int | None
+    ) -> Draft:
+        """Shrink in all steps."""
+        *_, last = self._shrinking(draft, n_leaves, steps, max_features)
+        return last
 
     def first_tree(self, draft: Draft, n_leaves: int, rival: Tree | None = None) -> Tree:
         """Refine and shrink; of two ways to few columns per split, the one that errs less.
@@ -446,7 +447,8 @@ class _Work:
         """Return the best of a tree from chance and the grown one, or what cycles make of it."""
         curve, rows = self.watch.curve, self.rows
         start = at_random(rows, START_AT_RANDOM * n_leaves, child_key(self.key, 1000))
-        rival = self._raced(start, n_leaves, inf)
+        rival = self._raced(start, n_leaves)
+        assert rival is not None, "it has no limit"
         before = len(curve)
         best = self.first_tree(grown, n_leaves, rival)
         if best is not rival:
@@ -460,32 +462,40 @@ class _Work:
             if self.recipe.max_features is not None:
                 draft = masked(draft, rows, self.recipe.max_features)
             other = self._raced(draft, n_leaves, errors_of(champion, rows))
-            if _errors(other) < _errors(best) and other.n_leaves <= n_leaves:
+            if other is not None and _errors(other) < _errors(best):
                 best, won = other, True
             else:
                 del curve[before:]
         return self._polished(best) if won else best
 
-    def _raced(self, draft: Draft, n_leaves: int, limit: float) -> Tree:
-        """Refine and shrink in few passes; what is given up has too many leaves."""
+    def _raced(self, draft: Draft, n_leaves: int, limit: float = inf) -> Tree | None:
+        """Refine and shrink in few passes; None if it errs more than the limit on the way."""
         few = replace(self, recipe=self.recipe.hurried())
         self.watch.say("Beginning anew with hyperplanes at random.")
         draft = few.refined(draft, few.recipe.schedule)
         steps = [step for step in STEPS_AT_RANDOM if step * n_leaves < draft.n_leaves]
         steps = steps if 1.0 in steps else [*steps, 1.0]
-        draft = few.shrunk(draft, n_leaves, tuple(steps), self.recipe.max_features, limit)
-        tree = self._finished(draft)
-        given_up = ", and is given up" if tree.n_leaves > n_leaves else ""
-        self.watch.say(
-            f"With {tree.n_leaves} leaves it has training rows of weight {_errors(tree):g} wrong"
-            f"{given_up}."
-        )
-        return tree
+        shrinking = few._shrinking(draft, n_leaves, tuple(steps), self.recipe.max_features)
+        while limit == inf or errors_of(draft, self.rows) <= limit:
+            smaller = next(shrinking, None)
+            if smaller is None:
+                tree = self._finished(draft)
+                self.watch.say(
+                    f"With {tree.n_leaves} leaves it has training rows of weight "
+                    f"{_errors(tree):g} wrong."
+                )
+                return tree
+            draft = smaller
+        self.watch.say(f"With {draft.n_leaves} leaves it errs too much, and is given up.")
+        return None
 
     def _polished(self, tree: Tree) -> Tree:
         """Refine a tree once more, with gates that are nearly hard in the end."""
         schedule = replace(self.recipe.schedule, sharpness=POLISH)
-        last = self._finished(self.refined(draft_of(tree, self.rows.columns), schedule))
+        draft = draft_of(tree, self.rows.columns)
+        if self.recipe.max_features is not None:
+            draft = masked(draft, self.rows, None)
+        last = self._finished(self.refined(draft, schedule))
         return last if _errors(last) <= _errors(tree) else tree
 
     def cycle(self, tree: Tree, n_leaves: int, number: int) -> Tree:

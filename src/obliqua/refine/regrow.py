@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from obliqua._core.base.rng import child_key
-from obliqua._typing import FloatArray, Int32Array, Int64Array
+from obliqua._typing import BoolArray, FloatArray, Int32Array, Int64Array
 from obliqua.refine.draft import Draft, renumbered
 from obliqua.refine.rows import Float32Array, SoftRows
 from obliqua.refine.shrink import counted
@@ -72,7 +72,7 @@ def _complete(rows: SoftRows, some: Int64Array, n_leaves: int, key: int) -> Draf
     chance = np.random.Generator(np.random.Philox(key=child_key(key, 2)))
     n_nodes = 2**depth - 1
     normals = np.zeros((n_nodes, rows.columns.width), dtype=np.float32)
-    there = rows.columns.owner >= 0
+    there = _varying(rows)
     normals[:, there] = chance.normal(size=(n_nodes, int(there.sum())))
     place = np.arange(1, 2 * n_nodes + 1, dtype=np.int32)
     place[n_nodes - 1 :] = -1 - np.arange(n_nodes + 1)
@@ -84,6 +84,16 @@ def _complete(rows: SoftRows, some: Int64Array, n_leaves: int, key: int) -> Draf
         normal[rows.columns.constant] = -middle
         reached += [here[heights <= middle], here[heights > middle]]
     return Draft(np.ascontiguousarray(place.reshape(-1, 2)), normals)
+
+
+def _varying(rows: SoftRows) -> BoolArray:
+    """Return which weights tell rows apart: one of a column that is 0 would never be drawn to 0."""
+    varies = rows.columns.owner >= 0
+    varies[: rows.x.shape[1]] &= rows.x.any(axis=0)
+    if rows.more_ptr is not None and rows.more is not None:
+        there = np.bincount(rows.more[: rows.more_ptr[-1]], minlength=len(varies)) > 0
+        varies[rows.x.shape[1] :] &= there[rows.x.shape[1] :]
+    return varies
 
 
 def _heights(normal: Float32Array, rows: SoftRows, some: Int64Array) -> FloatArray:

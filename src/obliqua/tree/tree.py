@@ -7,7 +7,7 @@ hand, `fold` says a tree over mapped columns in the original ones, `collapse` cu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -551,6 +551,28 @@ class Tree:
             The joined tree, numbered in level order.
         """
         return graft(self, node, tree)
+
+    def over_columns(self, columns: Int64Array, n_features: int) -> Tree:
+        """Return the tree over more columns, of which it uses those that it knows.
+
+        Parameters
+        ----------
+        columns : ndarray
+            The new numbers of its columns.
+        n_features : int
+            How many columns there are.
+
+        Returns
+        -------
+        Tree
+            The same splits and leaves.
+        """
+        return replace(
+            self,
+            n_features=n_features,
+            coef_idx=columns[self.coef_idx].astype(np.int32),
+            leaf_idx=columns[self.leaf_idx].astype(np.int32),
+        )
 
     def coefficients(self, node: int) -> FloatArray:
         """Return the normal of a hyperplane with all its zeros.
