@@ -87,7 +87,7 @@ def _complete(rows: SoftRows, some: Int64Array, n_leaves: int, key: int) -> Draf
 
 
 def _varying(rows: SoftRows) -> BoolArray:
-    """Return which weights tell rows apart: one of a column that is 0 would never be drawn to 0."""
+    """Return which weights tell rows apart: nothing moves that of a column of zeros to 0."""
     varies = rows.columns.owner >= 0
     varies[: rows.x.shape[1]] &= rows.x.any(axis=0)
     if rows.more_ptr is not None and rows.more is not None:
