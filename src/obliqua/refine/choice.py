@@ -3,8 +3,9 @@
 One descent on each division of the rows gives trees of many sizes, see `nested`. Large sizes are
 tried only where smaller ones leave something to learn, and other decays only up to the best size.
 The size of the fewest errors is taken, and of the decays that held-out rows can hardly tell apart
-there the strongest. With few rows, or few rows per column, a refined tree may still be worse than
-the greedy one; so that is tried on the same rows.
+there the strongest. Where labels are noisy or rows few, a refined tree may still be worse than the
+greedy one; so that is tried on the same rows: one tree for each division, all pruned at the price
+per leaf that is best for them.
 
 A refined tree has few, crowded leaves, but some leaves are small, and the rows in them were used
 to draw the borders around them. So their frequencies are too sure of themselves, and may be drawn
@@ -24,6 +25,7 @@ from obliqua._core.base.rng import child_key
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.threads import each
+from obliqua.prune.cost_complexity import prune_alike
 from obliqua.prune.division import folds, hold_out
 from obliqua.refine.descent import Watch
 from obliqua.refine.nested import nested_trees
@@ -43,13 +45,12 @@ __all__ = [
 ]
 
 N_FOLDS = 5
-#: Where rows are many, some of the folds are enough.
 SOME_FOLDS = 3
 #: With more rows than this, one division into rows to learn from and rows to try on is enough, if
 #: each class has so many of them: a fifth of a rare class says little.
 ONE_DIVISION, ONE_DIVISION_OF_CLASS = 20_000, 100
-#: With at least so many rows, and so many for each weight of a hyperplane, refinement seldom
-#: loses, and then little; and the usual decay serves well.
+#: With at least so many rows, and so many for each weight of a hyperplane, some of the folds are
+#: enough, and the usual decay serves well.
 FEW_ROWS, FEW_PER_WEIGHT = 3_000, 100
 #: How much hyperplanes may be drawn to 0 where rows are few: below `TINY` rows, and with more.
 TINY = 1_000
@@ -69,9 +70,6 @@ _LEAST_SHARE = 1e-9
 _EQUAL = 1e-12  # losses that differ by a smaller share
 _NAN = float("nan")
 
-#: Grows the greedy tree that refinement is compared with: problem, most leaves or None.
-Greedy = Callable[[Problem, int | None], Tree]
-
 
 @dataclass(frozen=True)
 class SizeChoice:
@@ -89,7 +87,7 @@ class SizeChoice:
 
 
 def is_small(problem: Problem) -> bool:
-    """Say whether there are so few rows that the greedy tree may be the better one."""
+    """Say whether there are few rows, for themselves or for the weights of a hyperplane."""
     # Each level of a qualitative column has a weight of its own, and so have gaps.
     weights = np.maximum(problem.n_levels, 1).sum() + problem.has_missing.sum()
     return bool(_n_rows(problem) < max(FEW_ROWS, FEW_PER_WEIGHT * int(weights)))
@@ -111,7 +109,7 @@ def sizes_up_to(most: int) -> list[int]:
 def choose(
     problem: Problem,
     grower: Grower,
-    greedy: Greedy | None,
+    compare_greedy: bool,
     n_leaves: int | None,
     max_depth: int | None,
     recipe: Recipe,
@@ -121,7 +119,7 @@ def choose(
 ) -> SizeChoice:
     """Choose the number of leaves, if none is given, the decay, and between refined and greedy."""
     nothing = SizeChoice(n_leaves or 1, True, np.empty(0, dtype=np.int64), np.empty(0), _NAN)
-    if n_leaves is not None and greedy is None:
+    if n_leaves is not None and not compare_greedy:
         return nothing
     parts = divisions(problem, key)
     if not parts:  # a single row
@@ -141,12 +139,12 @@ def choose(
         trials.try_together([size for size in sizes if 1 < size <= most], decay)
     best = trials.best()
     refined, greedy_score = True, _NAN
-    if greedy is not None and not watch.is_up:
-        plain = trials.greedy(greedy, n_leaves)
+    if compare_greedy and not watch.is_up:
+        plain = trials.greedy(n_leaves)
         greedy_score = trials.accuracy(plain)
         refined = float((trials.wrong[best] - plain).sum()) <= 0.0
         watch.say(
-            "Tried the greedy tree, pruned by cross-validation: "
+            "Tried the greedy tree, pruned: "
             f"{_share(greedy_score)} right on held-out rows; "
             f"{'the refined one is no worse' if refined else 'it is better'}, so it is kept."
         )
@@ -258,9 +256,10 @@ class _Trials:
             share = _share(self.accuracy(self.wrong[setting]))
             self.watch.say(f"Tried {setting}: {share} right on held-out rows.")
 
-    def greedy(self, greedy: Greedy, n_leaves: int | None) -> FloatArray:
-        """Return the weight of each row that greedy trees have wrong."""
-        return self._wrong([greedy(train, n_leaves) for train, _ in self.divisions])
+    def greedy(self, n_leaves: int | None) -> FloatArray:
+        """Return the weight of each row that greedy trees have wrong, pruned at the best price."""
+        grown = [self.grower(train, n_leaves, 0) for train, _ in self.divisions]
+        return self._wrong(prune_alike(grown, [test for _, test in self.divisions]))
 
     def best_size(self, within: float) -> int:
         """Return the fewest leaves as good as the best, within so many standard errors."""
