@@ -16,6 +16,7 @@ from obliqua.engine.rules import Rules
 from obliqua.prune.cost_complexity import prune_alike
 from obliqua.refine import Recipe, Schedule, Watch
 from obliqua.refine.choice import (
+    FEW_LEAVES,
     STAGES,
     TINY_DECAYS,
     SizeChoice,
@@ -131,6 +132,8 @@ def test_refined_or_greedy() -> None:
     assert choice.refined
     assert choice.sizes.tolist() == [2]
     assert choice.scores[0] > choice.greedy_score + 0.1
+    many = chosen(slanted(100), 2 * STAGES[0], True, passes=1.0)
+    assert many.sizes.tolist() == [2 * STAGES[0]], "a given number is tried alone"
     # Three leaves part these stripes, two do not: the greedy tree is given one more.
     X = np.random.default_rng(0).normal(size=(1200, 2))
     stripes = encode(X, (np.abs(X[:, 0]) > 0.7).astype(int), 2)
@@ -183,6 +186,7 @@ def test_large_sizes_are_tried_if_smaller_ones_leave_something() -> None:
     y = np.floor(6 * chess).sum(axis=1).astype(int) % 2
     assert chosen(encode(chess, y, 2), None).sizes.max() > STAGES[0]
     assert chosen(slanted(1500), None).sizes.max() == STAGES[0]
+    assert chosen(slanted(400), None, passes=30.0).sizes.max() == FEW_LEAVES
 
 
 def test_folds_in_threads() -> None:

@@ -29,7 +29,7 @@ from obliqua.prune.cost_complexity import prune_alike
 from obliqua.prune.division import folds, hold_out
 from obliqua.refine.descent import Watch
 from obliqua.refine.nested import nested_trees
-from obliqua.refine.recipe import Grower, Recipe
+from obliqua.refine.recipe import Recipe
 from obliqua.tree.tree import Tree
 
 __all__ = [
@@ -58,8 +58,9 @@ TINY_DECAYS, FEW_DECAYS = (0.01, 0.1, 0.3, 1.0), (0.001, 0.01, 0.1)
 #: Errors that differ by less than so many standard errors are as good as equal: of decays the
 #: strongest is taken then, and where rows are many no larger trees are tried.
 EQUAL_WITHIN = 0.5
-#: Other decays are tried with sizes up to the best with the usual one, or up to this.
-DECAY_LEAVES = 8
+#: Where rows are few, sizes up to this are tried first; other decays with sizes up to the best
+#: with the usual one, or up to this.
+FEW_LEAVES = 8
 #: The leaves of a tree for which there was no time to choose.
 HURRIED = 8
 #: Sizes up to these are tried together. Larger ones follow if the best is above half of them.
@@ -69,6 +70,9 @@ STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _LEAST_SHARE = 1e-9
 _EQUAL = 1e-12  # losses that differ by a smaller share
 _NAN = float("nan")
+
+#: Grows a tree: problem, most leaves or None for no limit, depth of its root.
+Grower = Callable[[Problem, int | None, int], Tree]
 
 
 @dataclass(frozen=True)
@@ -129,12 +133,15 @@ def choose(
     trials = _Trials(parts, grower, recipe, key, n_threads, watch)
     sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem, max_depth))
     usual, *others = _decays(problem)
-    trials.try_sizes(sizes, usual, 0.0 if small else EQUAL_WITHIN)
+    if n_leaves is None:
+        trials.try_sizes(sizes, usual, small)
+    else:
+        trials.try_together(sizes, usual)
     largest = max(setting.n_leaves for setting in trials.wrong)
     if n_leaves is None and watch.is_up and largest < HURRIED:
         sizes_tried, scores = trials.scores()
         return SizeChoice(min(HURRIED, sizes[-1]), True, sizes_tried, scores, _NAN)
-    most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
+    most = max(trials.best_size(0.0), min(FEW_LEAVES, sizes[-1]), sizes[0])
     for decay in others:
         trials.try_together([size for size in sizes if 1 < size <= most], decay)
     best = trials.best()
@@ -224,11 +231,12 @@ class _Trials:
         """Return the share of the weight that is right."""
         return 1.0 - float(wrong.sum() / self.weight.sum())
 
-    def try_sizes(self, sizes: Sequence[int], decay: float | None, within: float) -> None:
+    def try_sizes(self, sizes: Sequence[int], decay: float | None, small: bool) -> None:
         """Try sizes, the large ones only if the best of the smaller ones is not far below them."""
+        stages, within = ((FEW_LEAVES, *STAGES), 0.0) if small else (STAGES, EQUAL_WITHIN)
         self.try_together([size for size in sizes if size == 1], decay)
         done = 1
-        for most in (*STAGES, sizes[-1]):
+        for most in (*stages, sizes[-1]):
             self.try_together([size for size in sizes if done < size <= most], decay)
             if most >= sizes[-1] or self.watch.is_up or 2 * self.best_size(within) <= most:
                 break

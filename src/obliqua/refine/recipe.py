@@ -56,8 +56,8 @@ PER_CYCLE = 3
 #: beta when a tree that began at random is refined for the last time.
 POLISH = (4.0, 32.0)
 
-#: Grows a tree of at most so many leaves: (problem, leaves or None, depth of its root) -> Tree.
-Grower = Callable[[Problem, int | None, int], Tree]
+#: Grows a tree of at most so many leaves: (problem, leaves, depth of its root) -> Tree.
+Grower = Callable[[Problem, int, int], Tree]
 
 
 @dataclass(frozen=True)
