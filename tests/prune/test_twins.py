@@ -23,6 +23,7 @@ from obliqua.prune import (
     prune_on_rows,
     prune_reduced_error,
 )
+from obliqua.prune.cost_complexity import prune_alike
 from obliqua.tree.tree import Tree
 from problems import Case, examples
 from strategies import trees
@@ -207,6 +208,24 @@ def test_the_choice_of_folds(
     wrong = twin.fold_errors(steps, number.tolist(), grown)
     step = twin.chosen(wrong, problem.total_weight, problem.unit, n_se)
     assert shape(pruned) == twin_shape(steps[step][1])
+
+
+@examples(40)
+@given(case=st.one_of(cases, noisy), n_folds=st.integers(1, 4), seed=seeds)
+def test_one_price_for_all_divisions(case: Case, n_folds: int, seed: int) -> None:
+    divided, number = folds(problem_of(case), n_folds + 1, seed)
+    outs = [out for fold in range(n_folds) if 0 < (out := number == fold).sum() < len(out)]
+    grown = [grow_tree(divided.take(~out)) for out in outs]
+    held = [divided.take(out) for out in outs]
+    if not grown:
+        return
+    steps = [twin.sequence(twin.nested(tree), True) for tree in grown]
+    rows = [rows_of(tree, some) for tree, some in zip(grown, held, strict=True)]
+    wrong = twin.fold_errors(steps[0], range(len(grown)), lambda k: (steps[k], rows[k]))
+    best = max(k for k, some in enumerate(wrong) if some == min(wrong))
+    price = twin.middle_prices(steps[0])[best]
+    expected = [twin_shape(one[twin.step_at(one, price)][1]) for one in steps]
+    assert [shape(tree) for tree in prune_alike(grown, held)] == expected
 
 
 @examples(150)

@@ -13,8 +13,10 @@ from obliqua.data.problem import Problem, encode
 from obliqua.data.table import read_table
 from obliqua.engine.grow import grow
 from obliqua.engine.rules import Rules
+from obliqua.prune.cost_complexity import prune_alike
 from obliqua.refine import Recipe, Schedule, Watch
 from obliqua.refine.choice import (
+    FEW_LEAVES,
     STAGES,
     TINY_DECAYS,
     SizeChoice,
@@ -39,13 +41,13 @@ def grower(problem: Problem, n_leaves: int | None, depth: int = 0) -> Tree:
 def chosen(
     problem: Problem,
     n_leaves: int | None,
-    greedy: Any = None,
-    key: int = 0,
+    compared: bool = False,
     watch: Watch | None = None,
     passes: float = 4.0,
+    made: Any = grower,
 ) -> SizeChoice:
     recipe = Recipe(schedule=Schedule(passes=passes))
-    return choose(problem, grower, greedy, n_leaves, None, recipe, key, 1, watch or Watch())
+    return choose(problem, made, compared, n_leaves, None, recipe, 0, 1, watch or Watch())
 
 
 def slanted(n_rows: int, seed: int = 0) -> Problem:
@@ -97,7 +99,7 @@ def test_a_row_of_weight_two_is_two_rows() -> None:
 def test_a_single_row() -> None:
     problem = encode(np.ones((1, 2)), [0], 1)
     for n_leaves in (None, 3):
-        choice = chosen(problem, n_leaves, grower)
+        choice = chosen(problem, n_leaves, True)
         assert (choice.n_leaves, choice.refined, len(choice.sizes)) == (n_leaves or 1, True, 0)
 
 
@@ -126,14 +128,18 @@ def test_noise_wants_one_leaf() -> None:
 
 def test_refined_or_greedy() -> None:
     problem = slanted(600)
-    choice = chosen(problem, 2, grower)
+    choice = chosen(problem, 2, True)
     assert choice.refined
     assert choice.sizes.tolist() == [2]
     assert choice.scores[0] > choice.greedy_score + 0.1
+    many = chosen(slanted(100), 2 * STAGES[0], True, passes=1.0)
+    assert many.sizes.tolist() == [2 * STAGES[0]], "a given number is tried alone"
     # Three leaves part these stripes, two do not: the greedy tree is given one more.
     X = np.random.default_rng(0).normal(size=(1200, 2))
     stripes = encode(X, (np.abs(X[:, 0]) > 0.7).astype(int), 2)
-    choice = chosen(stripes, 2, lambda part, _: grower(part, 3))
+    choice = chosen(
+        stripes, 2, True, made=lambda part, n, depth=0: grower(part, 3 if n == 2 else n, depth)
+    )
     assert not choice.refined
     assert choice.greedy_score > choice.scores[0]
 
@@ -168,10 +174,10 @@ def test_few_rows_choose_the_decay() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 30))
     y = (X[:, :5].sum(axis=1) + rng.normal(size=150) > 0).astype(int)
-    choice = chosen(encode(X, y, 2), 2, grower, passes=20.0)
+    choice = chosen(encode(X, y, 2), 2, True, passes=20.0)
     assert choice.decay in TINY_DECAYS[1:]
     assert choice.sizes.tolist() == [2]
-    many = chosen(slanted(3000), 2, grower, passes=1.0)
+    many = chosen(slanted(3000), 2, True, passes=1.0)
     assert many.decay is None, "with many rows it is the usual one"
 
 
@@ -180,6 +186,7 @@ def test_large_sizes_are_tried_if_smaller_ones_leave_something() -> None:
     y = np.floor(6 * chess).sum(axis=1).astype(int) % 2
     assert chosen(encode(chess, y, 2), None).sizes.max() > STAGES[0]
     assert chosen(slanted(1500), None).sizes.max() == STAGES[0]
+    assert chosen(slanted(400), None, passes=30.0).sizes.max() == FEW_LEAVES
 
 
 def test_folds_in_threads() -> None:
@@ -194,7 +201,7 @@ def test_folds_in_threads() -> None:
 
 
 def test_no_time_tries_one_size() -> None:
-    choice = chosen(slanted(200), None, grower, watch=Watch(0.0))
+    choice = chosen(slanted(200), None, True, watch=Watch(0.0))
     assert choice.sizes.tolist() == [1]
     assert np.isnan(choice.greedy_score)
 
@@ -204,14 +211,18 @@ def test_scores_are_accuracies_on_rows_that_were_held_out() -> None:
     problem = encode(case.X, case.y, 3)
     seen: list[tuple[int, Tree]] = []
 
-    def remembered(some: Problem, n_leaves: int | None) -> Tree:
-        seen.append((some.n_rows, grower(some, n_leaves)))
-        return seen[-1][1]
+    def remembered(some: Problem, n_leaves: int | None, depth: int = 0) -> Tree:
+        tree = grower(some, n_leaves, depth)
+        if n_leaves == 4:  # those that are refined begin with more
+            seen.append((some.n_rows, tree))
+        return tree
 
-    choice = chosen(problem, 4, remembered, key=3)
+    choice = chosen(problem, 4, True, made=remembered)
+    parts = divisions(problem, 0)
+    assert [n_rows for n_rows, _ in seen] == [train.n_rows for train, _ in parts]
+    pruned = prune_alike([tree for _, tree in seen], [test for _, test in parts])
     right = 0
-    for (n_rows, tree), (train, test) in zip(seen, divisions(problem, 3), strict=True):
-        assert n_rows == train.n_rows
+    for tree, (_, test) in zip(pruned, parts, strict=True):
         right += int((tree.stats[tree.apply(test.Z)].argmax(axis=1) == test.y).sum())
     assert choice.greedy_score == pytest.approx(right / 300)
 
@@ -235,10 +246,10 @@ def test_divisions(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_weights_are_counted() -> None:
     """Rows of weight 3 count as three rows of the score."""
     case = gaussians(200, 3, 2)
-    light = chosen(encode(case.X, case.y, 2), 3, grower)
-    heavy = chosen(encode(case.X, case.y, 2, sample_weight=np.full(200, 3.0)), 3, grower)
+    light = chosen(encode(case.X, case.y, 2), 3, True)
+    heavy = chosen(encode(case.X, case.y, 2, sample_weight=np.full(200, 3.0)), 3, True)
     assert light.scores.tolist() == heavy.scores.tolist()
-    some = chosen(encode(case.X, case.y, 2, sample_weight=1 + 4 * case.y), 3, grower)
+    some = chosen(encode(case.X, case.y, 2, sample_weight=1 + 4 * case.y), 3, True)
     assert some.scores.tolist() != light.scores.tolist()
 
 

@@ -71,9 +71,10 @@ The same of the greedy tree; NaN if it was not tried.""",
         "int or None",
         """\
 The most leaves. Splits that save no training error are left out, so there may be fewer. `None`
-chooses a number on held-out rows: five folds, three of five where rows are many (see
-`compare_greedy`), or one division if there are more than 20,000. Where rows are few, so is chosen
-how much hyperplanes are drawn to 0, also with a given number if the greedy tree is compared.""",
+chooses a number on held-out rows: five folds, three of five where rows are many (as
+`compare_greedy` says), or one division if there are more than 20,000. Where rows are few, so is
+chosen how much hyperplanes are drawn to 0, also with a given number if the greedy tree is
+compared.""",
     ),
     cycles=(
         "int",
@@ -108,10 +109,11 @@ lopsided then, because a leaf may hang wherever it is useful.""",
     compare_greedy=(
         "'auto' or bool",
         """\
-Whether the greedy tree, pruned by cross-validation, is tried beside the refined one on held-out
-rows, and kept if it is better; of equals the refined one is kept. 'auto' does so if there are
+Whether the pruned greedy tree is tried beside the refined one on held-out rows, and kept if it is
+better, then pruned by cross-validation; of equals the refined one is kept. 'auto' does so wherever
+the number of leaves is chosen, as it costs little beside that; with a given number if there are
 fewer than 3,000 rows, or fewer than 100 for each feature, where each level of a qualitative
-feature counts as one. With more, refinement seldom loses, and then little.""",
+feature counts as one.""",
     ),
     probabilities=(
         "{'frequencies', 'smoothed', 'calibrated'}",
@@ -352,13 +354,15 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         """Choose the number of leaves and between refined and greedy, on held-out rows."""
         from obliqua.refine.choice import choose, is_small
 
-        compared = is_small(problem) if self.compare_greedy == "auto" else self.compare_greedy
         n_threads = thread_count(self.n_jobs)
         most = self.max_leaf_nodes
+        compared = self.compare_greedy
+        if compared == "auto":
+            compared = most is None or is_small(problem)
         return choose(
             problem,
             self._grower(key, n_threads),
-            self._greedy(key, n_threads) if compared else None,
+            bool(compared),
             None if most is None else min(int(most), max(problem.n_rows, 2)),
             None if self.max_depth is None else int(self.max_depth),
             self._recipe(),

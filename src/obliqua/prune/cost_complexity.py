@@ -33,6 +33,7 @@ __all__ = [
     "PruningPath",
     "beginnings",
     "cost_complexity_path",
+    "prune_alike",
     "prune_by_folds",
     "prune_on_rows",
 ]
@@ -144,6 +145,11 @@ class PruningPath(NestedTrees):
             smallest.
         """
         return self.at(int(self._step_of(alpha)))
+
+    def _middles(self) -> FloatArray:
+        """Return a price per leaf for each step: the geometric middle of where it is best."""
+        roots = np.sqrt(self.alphas)
+        return np.append(roots[:-1] * roots[1:], inf)
 
     def _step_of(self, alpha: float | FloatArray) -> Int64Array:
         """Return the step that is best at a price per leaf."""
@@ -444,9 +450,7 @@ def prune_by_folds(
     path = cost_complexity_path(grow(problem), prune_root)
     if len(path) == 1:
         return path.tree
-    # A step is the best one on an interval of prices; its geometric middle stands for it.
-    roots = np.sqrt(path.alphas)
-    prices = np.append(roots[:-1] * roots[1:], inf)
+    prices = path._middles()
     divided, number = folds(problem, n_folds, seed)
 
     def judges() -> Iterator[Judge]:
@@ -456,3 +460,28 @@ def prune_by_folds(
             yield Judge(other, divided.take(out), other._step_of(prices))
 
     return path.at(best_step(judges(), problem, n_se))
+
+
+def prune_alike(trees: Sequence[Tree], held: Sequence[Problem]) -> list[Tree]:
+    """Prune trees of several divisions at the one price per leaf that is best for all together.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        The trees, each grown without some rows.
+    held : sequence of Problem
+        The rows that each was grown without.
+
+    Returns
+    -------
+    list of Tree
+        The pruned trees; of equally good prices the highest was taken.
+    """
+    paths = [cost_complexity_path(tree) for tree in trees]
+    prices = paths[0]._middles()
+    steps = [path._step_of(prices) for path in paths]
+    errors = sum(
+        path.errors(rows)[step] for path, rows, step in zip(paths, held, steps, strict=True)
+    )
+    best = int(np.flatnonzero(errors == np.min(errors))[-1])
+    return [path.at(int(step[best])) for path, step in zip(paths, steps, strict=True)]

@@ -3,8 +3,9 @@
 One descent on each division of the rows gives trees of many sizes, see `nested`. Large sizes are
 tried only where smaller ones leave something to learn, and other decays only up to the best size.
 The size of the fewest errors is taken, and of the decays that held-out rows can hardly tell apart
-there the strongest. With few rows, or few rows per column, a refined tree may still be worse than
-the greedy one; so that is tried on the same rows.
+there the strongest. Where labels are noisy or rows few, a refined tree may still be worse than the
+greedy one; so that is tried on the same rows: one tree for each division, all pruned at the price
+per leaf that is best for them.
 
 A refined tree has few, crowded leaves, but some leaves are small, and the rows in them were used
 to draw the borders around them. So their frequencies are too sure of themselves, and may be drawn
@@ -24,10 +25,11 @@ from obliqua._core.base.rng import child_key
 from obliqua._typing import FloatArray, Int64Array
 from obliqua.data.problem import Problem
 from obliqua.data.threads import each
+from obliqua.prune.cost_complexity import prune_alike
 from obliqua.prune.division import folds, hold_out
 from obliqua.refine.descent import Watch
 from obliqua.refine.nested import nested_trees
-from obliqua.refine.recipe import Grower, Recipe
+from obliqua.refine.recipe import Recipe
 from obliqua.tree.tree import Tree
 
 __all__ = [
@@ -43,13 +45,12 @@ __all__ = [
 ]
 
 N_FOLDS = 5
-#: Where rows are many, some of the folds are enough.
 SOME_FOLDS = 3
 #: With more rows than this, one division into rows to learn from and rows to try on is enough, if
 #: each class has so many of them: a fifth of a rare class says little.
 ONE_DIVISION, ONE_DIVISION_OF_CLASS = 20_000, 100
-#: With at least so many rows, and so many for each weight of a hyperplane, refinement seldom
-#: loses, and then little; and the usual decay serves well.
+#: With at least so many rows, and so many for each weight of a hyperplane, some of the folds are
+#: enough, and the usual decay serves well.
 FEW_ROWS, FEW_PER_WEIGHT = 3_000, 100
 #: How much hyperplanes may be drawn to 0 where rows are few: below `TINY` rows, and with more.
 TINY = 1_000
@@ -57,8 +58,9 @@ TINY_DECAYS, FEW_DECAYS = (0.01, 0.1, 0.3, 1.0), (0.001, 0.01, 0.1)
 #: Errors that differ by less than so many standard errors are as good as equal: of decays the
 #: strongest is taken then, and where rows are many no larger trees are tried.
 EQUAL_WITHIN = 0.5
-#: Other decays are tried with sizes up to the best with the usual one, or up to this.
-DECAY_LEAVES = 8
+#: Where rows are few, sizes up to this are tried first; other decays with sizes up to the best
+#: with the usual one, or up to this.
+FEW_LEAVES = 8
 #: The leaves of a tree for which there was no time to choose.
 HURRIED = 8
 #: Sizes up to these are tried together. Larger ones follow if the best is above half of them.
@@ -69,8 +71,8 @@ _LEAST_SHARE = 1e-9
 _EQUAL = 1e-12  # losses that differ by a smaller share
 _NAN = float("nan")
 
-#: Grows the greedy tree that refinement is compared with: problem, most leaves or None.
-Greedy = Callable[[Problem, int | None], Tree]
+#: Grows a tree: problem, most leaves or None for no limit, depth of its root.
+Grower = Callable[[Problem, int | None, int], Tree]
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class SizeChoice:
 
 
 def is_small(problem: Problem) -> bool:
-    """Say whether there are so few rows that the greedy tree may be the better one."""
+    """Say whether there are few rows, for themselves or for the weights of a hyperplane."""
     # Each level of a qualitative column has a weight of its own, and so have gaps.
     weights = np.maximum(problem.n_levels, 1).sum() + problem.has_missing.sum()
     return bool(_n_rows(problem) < max(FEW_ROWS, FEW_PER_WEIGHT * int(weights)))
@@ -111,7 +113,7 @@ def sizes_up_to(most: int) -> list[int]:
 def choose(
     problem: Problem,
     grower: Grower,
-    greedy: Greedy | None,
+    compare_greedy: bool,
     n_leaves: int | None,
     max_depth: int | None,
     recipe: Recipe,
@@ -121,7 +123,7 @@ def choose(
 ) -> SizeChoice:
     """Choose the number of leaves, if none is given, the decay, and between refined and greedy."""
     nothing = SizeChoice(n_leaves or 1, True, np.empty(0, dtype=np.int64), np.empty(0), _NAN)
-    if n_leaves is not None and greedy is None:
+    if n_leaves is not None and not compare_greedy:
         return nothing
     parts = divisions(problem, key)
     if not parts:  # a single row
@@ -131,22 +133,25 @@ def choose(
     trials = _Trials(parts, grower, recipe, key, n_threads, watch)
     sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem, max_depth))
     usual, *others = _decays(problem)
-    trials.try_sizes(sizes, usual, 0.0 if small else EQUAL_WITHIN)
+    if n_leaves is None:
+        trials.try_sizes(sizes, usual, small)
+    else:
+        trials.try_together(sizes, usual)
     largest = max(setting.n_leaves for setting in trials.wrong)
     if n_leaves is None and watch.is_up and largest < HURRIED:
         sizes_tried, scores = trials.scores()
         return SizeChoice(min(HURRIED, sizes[-1]), True, sizes_tried, scores, _NAN)
-    most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
+    most = max(trials.best_size(0.0), min(FEW_LEAVES, sizes[-1]), sizes[0])
     for decay in others:
         trials.try_together([size for size in sizes if 1 < size <= most], decay)
     best = trials.best()
     refined, greedy_score = True, _NAN
-    if greedy is not None and not watch.is_up:
-        plain = trials.greedy(greedy, n_leaves)
+    if compare_greedy and not watch.is_up:
+        plain = trials.greedy(n_leaves)
         greedy_score = trials.accuracy(plain)
         refined = float((trials.wrong[best] - plain).sum()) <= 0.0
         watch.say(
-            "Tried the greedy tree, pruned by cross-validation: "
+            "Tried the greedy tree, pruned: "
             f"{_share(greedy_score)} right on held-out rows; "
             f"{'the refined one is no worse' if refined else 'it is better'}, so it is kept."
         )
@@ -226,11 +231,12 @@ class _Trials:
         """Return the share of the weight that is right."""
         return 1.0 - float(wrong.sum() / self.weight.sum())
 
-    def try_sizes(self, sizes: Sequence[int], decay: float | None, within: float) -> None:
+    def try_sizes(self, sizes: Sequence[int], decay: float | None, small: bool) -> None:
         """Try sizes, the large ones only if the best of the smaller ones is not far below them."""
+        stages, within = ((FEW_LEAVES, *STAGES), 0.0) if small else (STAGES, EQUAL_WITHIN)
         self.try_together([size for size in sizes if size == 1], decay)
         done = 1
-        for most in (*STAGES, sizes[-1]):
+        for most in (*stages, sizes[-1]):
             self.try_together([size for size in sizes if done < size <= most], decay)
             if most >= sizes[-1] or self.watch.is_up or 2 * self.best_size(within) <= most:
                 break
@@ -258,9 +264,10 @@ class _Trials:
             share = _share(self.accuracy(self.wrong[setting]))
             self.watch.say(f"Tried {setting}: {share} right on held-out rows.")
 
-    def greedy(self, greedy: Greedy, n_leaves: int | None) -> FloatArray:
-        """Return the weight of each row that greedy trees have wrong."""
-        return self._wrong([greedy(train, n_leaves) for train, _ in self.divisions])
+    def greedy(self, n_leaves: int | None) -> FloatArray:
+        """Return the weight of each row that greedy trees have wrong, pruned at the best price."""
+        grown = [self.grower(train, n_leaves, 0) for train, _ in self.divisions]
+        return self._wrong(prune_alike(grown, [test for _, test in self.divisions]))
 
     def best_size(self, within: float) -> int:
         """Return the fewest leaves as good as the best, within so many standard errors."""
