@@ -20,6 +20,7 @@ from obliqua.refine.choice import (
     STAGES,
     TINY_DECAYS,
     SizeChoice,
+    _comparable,
     _is_worse,
     _Setting,
     _Trials,
@@ -269,6 +270,24 @@ def test_tiny_data_stay_greedy() -> None:
     assert np.isnan(forced.greedy_score_)
 
 
+@pytest.mark.parametrize("time_limit", [None, 0.0])
+def test_a_given_number_above_the_first_sizes(time_limit: float | None) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = RefinedTreeClassifier(max_leaf_nodes=17, time_limit=time_limit, random_state=0)
+    assert model.fit(X, y).score(X, y) > 0.9
+    assert model.cv_sizes_.tolist() == [17]
+
+
+def test_weights_of_all_divisions_have_one_scale() -> None:
+    X = np.zeros((6, 1))
+    y = np.array([0, 1, 0, 1, 0, 1])
+    problem = encode(X, y, 2, sample_weight=np.array([0.5, 0.5, 0.5, 0.5, 37.125, 0.5]))
+    few, many = _comparable([problem.take(np.arange(3)), problem.take(np.arange(3, 6))])
+    assert (few[0], many[0]) == (many[2], few[0])
+    assert many[1] == 74.25 * few[0] <= 1.0
+
+
 def test_a_decay_that_holds_the_tree_back_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the tree errs more on its own rows than such trees did on others."""
     import obliqua.refine.choice as module
@@ -277,7 +296,7 @@ def test_a_decay_that_holds_the_tree_back_is_given_up(monkeypatch: pytest.Monkey
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
 
     def fitted(decay: float | None, error: float) -> RefinedTreeClassifier:
-        choice = SizeChoice(4, True, np.array([4]), np.ones(1), 0.5, decay, error)
+        choice = SizeChoice(4, True, np.array([4]), np.ones(1), 0.5, decay, None, error)
         monkeypatch.setattr(module, "choose", lambda *_: choice)
         return RefinedTreeClassifier(random_state=0).fit(X, y)
 

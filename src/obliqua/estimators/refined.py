@@ -395,12 +395,12 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             return refined_tree(problem, grower, choice.n_leaves, decayed, key, n_threads, watch)
 
         tree = made(choice.decay)
-        if choice.decay is None or watch.is_up or training_error(tree) <= choice.error:
+        if choice.decay == choice.usual or watch.is_up or training_error(tree) <= choice.error:
             return tree
         watch.say("It errs more on its own rows than the trials on others. Once more, as usual.")
         curve = watch.curve.copy()
         watch.curve.clear()
-        usual = made(None)
+        usual = made(choice.usual)
         if training_error(usual) < training_error(tree):
             return usual
         watch.curve[:] = curve

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import fsum, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -84,10 +84,9 @@ class SizeChoice:
     sizes: Int64Array  # the numbers of leaves that were tried; empty if none were
     scores: FloatArray  # the accuracy of refined trees of these sizes, with their best decay
     greedy_score: float  # that of the greedy tree; NaN if it was not tried
-    decay: float | None = None  # how much hyperplanes are drawn to 0; None: as usual
-    error: float = (
-        1.0  # the share of held-out rows that the refined trees that are chosen have wrong
-    )
+    decay: float | None = None  # how much hyperplanes are drawn to 0; None: as a schedule says
+    usual: float | None = None  # the decay that was tried first
+    error: float = 1.0  # the share of held-out rows that the chosen refined trees have wrong
 
 
 def is_small(problem: Problem) -> bool:
@@ -138,7 +137,7 @@ def choose(
     else:
         trials.try_together(sizes, usual)
     largest = max(setting.n_leaves for setting in trials.wrong)
-    if n_leaves is None and watch.is_up and largest < HURRIED:
+    if n_leaves is None and watch.is_up and largest < min(HURRIED, sizes[-1]):
         sizes_tried, scores = trials.scores()
         return SizeChoice(min(HURRIED, sizes[-1]), True, sizes_tried, scores, _NAN)
     most = max(trials.best_size(0.0), min(FEW_LEAVES, sizes[-1]), sizes[0])
@@ -155,9 +154,10 @@ def choose(
             f"{_share(greedy_score)} right on held-out rows; "
             f"{'the refined one is no worse' if refined else 'it is better'}, so it is kept."
         )
-    decay = None if best.decay == usual else best.decay
     error = 1.0 - trials.accuracy(trials.wrong[best])
-    return SizeChoice(best.n_leaves, refined, *trials.scores(), greedy_score, decay, error)
+    return SizeChoice(
+        best.n_leaves, refined, *trials.scores(), greedy_score, best.decay, usual, error
+    )
 
 
 def training_error(tree: Tree) -> float:
@@ -223,7 +223,8 @@ class _Trials:
         self.divisions = divisions
         self.grower, self.recipe = grower, recipe
         self.key, self.n_threads, self.watch = key, n_threads, watch
-        self.weight = np.concatenate([_weights(test) for _, test in divisions])
+        self.weights = _comparable([test for _, test in divisions])
+        self.weight = np.concatenate(self.weights)
         #: The weight of each row that refined trees have wrong, 0 if it is right.
         self.wrong: dict[_Setting, FloatArray] = {}
 
@@ -301,26 +302,28 @@ class _Trials:
 
     def _wrong(self, trees: Sequence[Tree]) -> FloatArray:
         parts = []
-        for tree, (_, test) in zip(trees, self.divisions, strict=True):
+        for tree, (_, test), weight in zip(trees, self.divisions, self.weights, strict=True):
             predicted = tree.stats[tree.apply(test.Z)].argmax(axis=1)
-            parts.append(_weights(test) * (predicted != test.y))
+            parts.append(weight * (predicted != test.y))
         return np.concatenate(parts)
 
 
 def _is_worse(wrong: FloatArray, least: FloatArray, within: float) -> bool:
     """Whether errors are more than others, row by row, by so many standard errors."""
     more = wrong - least
-    return float(more.sum()) > within * sqrt(float((more * more).sum()))
+    return float(more.sum()) > within * sqrt(fsum((more * more).tolist()))
 
 
-def _weights(problem: Problem) -> FloatArray:
-    """Return the weights of rows as numbers."""
-    if problem.weights is None:
-        return np.ones(problem.n_rows)
+def _comparable(problems: Sequence[Problem]) -> list[FloatArray]:
+    """Return the weights of the rows of several problems as numbers of one scale."""
+    weights = [
+        np.ones(problem.n_rows) if problem.weights is None else problem.weights.astype(np.float64)
+        for problem in problems
+    ]
     # Their scale means nothing; brought near 1 their squares can neither overflow nor vanish. A
     # power of two leaves their sums exact, in whatever order the rows came.
-    weights = problem.weights.astype(np.float64)
-    return np.ldexp(weights, -int(np.frexp(weights.max())[1]))
+    scale = -int(np.frexp(max(float(of.max()) for of in weights))[1])
+    return [np.ldexp(of, scale) for of in weights]
 
 
 # --- what leaves say of the classes --------------------------------------------------------------
