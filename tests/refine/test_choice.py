@@ -16,7 +16,6 @@ from obliqua.engine.rules import Rules
 from obliqua.prune.cost_complexity import prune_alike
 from obliqua.refine import Recipe, Schedule, Watch
 from obliqua.refine.choice import (
-    FEW_LEAVES,
     STAGES,
     TINY_DECAYS,
     SizeChoice,
@@ -187,7 +186,6 @@ def test_large_sizes_are_tried_if_smaller_ones_leave_something() -> None:
     y = np.floor(6 * chess).sum(axis=1).astype(int) % 2
     assert chosen(encode(chess, y, 2), None).sizes.max() > STAGES[0]
     assert chosen(slanted(1500), None).sizes.max() == STAGES[0]
-    assert chosen(slanted(400), None, passes=30.0).sizes.max() == FEW_LEAVES
 
 
 def test_folds_in_threads() -> None:

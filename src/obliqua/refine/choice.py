@@ -58,9 +58,8 @@ TINY_DECAYS, FEW_DECAYS = (0.01, 0.1, 0.3, 1.0), (0.001, 0.01, 0.1)
 #: Errors that differ by less than so many standard errors are as good as equal: of decays the
 #: strongest is taken then, and where rows are many no larger trees are tried.
 EQUAL_WITHIN = 0.5
-#: Where rows are few, sizes up to this are tried first; other decays with sizes up to the best
-#: with the usual one, or up to this.
-FEW_LEAVES = 8
+#: Other decays are tried with sizes up to the best with the usual one, or up to this.
+DECAY_LEAVES = 8
 #: The leaves of a tree for which there was no time to choose.
 HURRIED = 8
 #: Sizes up to these are tried together. Larger ones follow if the best is above half of them.
@@ -140,7 +139,7 @@ def choose(
     if n_leaves is None and watch.is_up and largest < min(HURRIED, sizes[-1]):
         sizes_tried, scores = trials.scores()
         return SizeChoice(min(HURRIED, sizes[-1]), True, sizes_tried, scores, _NAN)
-    most = max(trials.best_size(0.0), min(FEW_LEAVES, sizes[-1]), sizes[0])
+    most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
     for decay in others:
         trials.try_together([size for size in sizes if 1 < size <= most], decay)
     best = trials.best()
@@ -234,10 +233,10 @@ class _Trials:
 
     def try_sizes(self, sizes: Sequence[int], decay: float | None, small: bool) -> None:
         """Try sizes, the large ones only if the best of the smaller ones is not far below them."""
-        stages, within = ((FEW_LEAVES, *STAGES), 0.0) if small else (STAGES, EQUAL_WITHIN)
+        within = 0.0 if small else EQUAL_WITHIN
         self.try_together([size for size in sizes if size == 1], decay)
         done = 1
-        for most in (*stages, sizes[-1]):
+        for most in (*STAGES, sizes[-1]):
             self.try_together([size for size in sizes if done < size <= most], decay)
             if most >= sizes[-1] or self.watch.is_up or 2 * self.best_size(within) <= most:
                 break
