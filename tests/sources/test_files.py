@@ -521,6 +521,19 @@ def test_rows_are_counted_in_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
         fit(tmp_path / "t.parquet", sample_weight="w")
 
 
+def test_rows_are_counted_in_later_passes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_rows.MemoryPlan, "kept", 0)
+    times = iter(range(1000))
+    bad = pl.when(pl.int_range(pl.len()) == 2750).then(np.inf)
+
+    def changed(some: pl.DataFrame) -> pl.DataFrame:
+        return some.with_columns(m=bad.otherwise(pl.col("m"))) if next(times) > 2 else some
+
+    rows = pl.DataFrame(small(m=np.zeros(3000))).lazy().map_batches(changed, streamable=False)
+    with pytest.raises(ValueError, match=r"got \[?inf\]? in row 2750 of this part"):
+        CartRegressor(pruning=None, memory_limit=LIMIT).fit(rows, "m")
+
+
 def test_infinite_numbers_are_found_in_the_file(tmp_path: Path) -> None:
     number = np.zeros(3000)
     number[2750] = np.inf
