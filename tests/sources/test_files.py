@@ -37,6 +37,7 @@ from obliqua import (
     save,
 )
 from obliqua.engine.grow_from import AtOnce
+from obliqua.errors import MissingDependency
 from obliqua.sources import open_table, write_predictions
 from obliqua.sources import rows as source_rows
 from obliqua.sources.pieces import ParquetPiece
@@ -532,6 +533,18 @@ def test_rows_are_counted_in_later_passes_too(monkeypatch: pytest.MonkeyPatch) -
     rows = pl.DataFrame(small(m=np.zeros(3000))).lazy().map_batches(changed, streamable=False)
     with pytest.raises(ValueError, match=r"got \[?inf\]? in row 2750 of this part"):
         CartRegressor(pruning=None, memory_limit=LIMIT).fit(rows, "m")
+
+
+def test_a_missing_package_is_told_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(self: Any, most_rows: int) -> Any:
+        raise MissingDependency("Reading needs the package nix.", name="nix")
+
+    pq.write_table(small(), tmp_path / "t.parquet")
+    monkeypatch.setattr(ParquetPiece, "batches", lacking)
+    with pytest.raises(MissingDependency, match=r"^Reading needs the package nix\.$"):
+        fit(tmp_path / "t.parquet")
 
 
 def test_infinite_numbers_are_found_in_the_file(tmp_path: Path) -> None:
