@@ -757,6 +757,24 @@ def test_predictions_that_cannot_be_written(
         write_predictions(tree, files, "/dev/full")
 
 
+def test_predictions_never_replace_what_is_read(frame: pd.DataFrame, tmp_path: Path) -> None:
+    tree = CartClassifier(max_depth=1).fit(frame[["a", "b"]], frame["label"])
+    path, out = tmp_path / "t.parquet", tmp_path / "said.parquet"
+    frame.to_parquet(path)
+    before = path.read_bytes()
+    os.symlink(path, tmp_path / "link.parquet")
+    whole = ds.dataset(path)
+    for X in (path, pl.scan_parquet(path), whole, whole.filter(ds.field("a") > 0)):
+        for other in (path, tmp_path / "link.parquet"):
+            with pytest.raises(ValueError, match="is one of the files that are read, or may be"):
+                write_predictions(tree, X, other)
+        out.unlink(missing_ok=True)
+        assert write_predictions(tree, X, out) > 0
+    for X in (path, whole):
+        assert write_predictions(tree, X, out) == len(frame)  # once more
+    assert path.read_bytes() == before
+
+
 def test_predictions_for_what_cannot_be_read(frame: pd.DataFrame, tmp_path: Path) -> None:
     tree = CartClassifier(max_depth=1).fit(frame[["a", "b"]], frame["label"])
     path, out = tmp_path / "t.parquet", tmp_path / "said.parquet"

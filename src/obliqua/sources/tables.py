@@ -73,12 +73,26 @@ class LargeTable:
         """Whether all features are float32, and so is the matrix that they make."""
         return all(kind == SINGLE for kind in self.kinds)
 
+    def may_read(self, path: str) -> bool:
+        """Say whether a file is one that is read; whether it is there, if that is not known."""
+        if any(_files_of(piece) is None for piece in self.pieces):
+            return os.path.isfile(path)
+        found = {file.path for piece in self.pieces for file in _files_of(piece) or ()}
+        return os.path.realpath(path) in map(os.path.realpath, found)
+
     def stand_ins(self) -> list[RawColumn]:
         """Return columns without rows, of the right types."""
         return [
             RawColumn(np.empty(0), [] if kind in (TEXT, NOTHING) else None, "", kind)
             for kind in self.kinds
         ]
+
+
+def _files_of(piece: Any) -> tuple[FileState, ...] | None:
+    """Return the files that a piece is read from; None if they are not known."""
+    if isinstance(piece, ParquetPiece | CsvPiece):
+        return (piece.file,)
+    return getattr(piece, "files", None) or None
 
 
 def is_table_elsewhere(X: Any) -> bool:
@@ -186,13 +200,6 @@ def _paths(given: Any) -> list[str]:
     if twice:
         raise ValueError(f"The file {min(twice)} is given twice. Give each file once.")
     return found
-
-
-def is_one_of(path: str, X: Any) -> bool:
-    """Say whether a file is among those that paths and patterns name."""
-    if not isinstance(X, str | os.PathLike | list | tuple):
-        return False
-    return os.path.realpath(path) in map(os.path.realpath, _paths(X))
 
 
 def _files_in(folder: str) -> list[str]:
