@@ -14,6 +14,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import AnyArray
 from obliqua.data.table import RawColumn
+from obliqua.io.files import files_called
 from obliqua.sources.pieces import (
     ARROW,
     ArrayPiece,
@@ -263,7 +264,7 @@ def _files(
     if csv:
         return _csv_files(csv, learnt, weight, features, text)
     assert first is not None
-    return LargeTable(pieces, first[1].features, first[2], _called(paths), reading=reading)
+    return LargeTable(pieces, first[1].features, first[2], files_called(paths), reading=reading)
 
 
 def _check_learnt(
@@ -281,11 +282,6 @@ def _check_learnt(
                 f"{name!r} has the type {before} in {where}, and {now} in {path}. Write all "
                 "labels in one way."
             )
-
-
-def _called(paths: Sequence[str]) -> str:
-    more = len(paths) - 1
-    return paths[0] + (f" and {more} more file{'s' if more > 1 else ''}" if more else "")
 
 
 def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], list[int], int]:
@@ -451,7 +447,7 @@ def _csv_files(
     kinds = tuple(_kind(types[name], name, states[0].path) for name in chosen.features)
     known = tuple((name, types[name]) for name in chosen.columns)
     pieces = [CsvPiece(state, known, chosen) for state in states]
-    return LargeTable(list(pieces), chosen.features, kinds, _called([s.path for s in states]))
+    return LargeTable(list(pieces), chosen.features, kinds, files_called([s.path for s in states]))
 
 
 def _narrow(path: str, readable: dict[str, list[Any]]) -> list[str]:
