@@ -100,9 +100,7 @@ def test_files_that_do_not_go_together(run: Run) -> None:
         assert f"'y' is empty in {cells}, first in row 61 (line 62) of p_2.csv" in told
     told = run("fit", "p_0.csv", "p_?.csv", *words, code=1).stderr
     assert "p_0.csv is given twice" in told
-    assert "- , is read alone" in run("fit", "-", "p_0.csv", *words, code=2).stderr.replace(
-        ",", " ,"
-    )
+    assert "-, is read alone" in run("fit", "-", "p_0.csv", *words, code=2).stderr
 
 
 @pytest.mark.usefixtures("small_parts")

@@ -77,6 +77,13 @@ def test_frames(name: str, rows: Any) -> None:
         assert list(found.feature_names_in_) == list("abcd")
 
 
+def test_long_doubles(rows: Any) -> None:
+    X, y, _ = rows
+    chunked = da.from_array(X.astype(np.longdouble), chunks=(LENGTHS, 4))
+    model = CartClassifier(max_depth=2, pruning=None)
+    assert clone(model).fit(chunked, y).tree_ == clone(model).fit(X.astype(float), y).tree_
+
+
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask asks pandas for it
 def test_frames_of_files_with_y_as_a_series(rows: Any, tmp_path: Path) -> None:
     frame, _ = framed(rows)

@@ -37,6 +37,7 @@ from obliqua import (
     save,
 )
 from obliqua.engine.grow_from import AtOnce
+from obliqua.errors import MissingDependency
 from obliqua.sources import open_table, write_predictions
 from obliqua.sources import rows as source_rows
 from obliqua.sources.pieces import ParquetPiece
@@ -521,6 +522,31 @@ def test_rows_are_counted_in_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
         fit(tmp_path / "t.parquet", sample_weight="w")
 
 
+def test_rows_are_counted_in_later_passes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_rows.MemoryPlan, "kept", 0)
+    times = iter(range(1000))
+    bad = pl.when(pl.int_range(pl.len()) == 2750).then(np.inf)
+
+    def changed(some: pl.DataFrame) -> pl.DataFrame:
+        return some.with_columns(m=bad.otherwise(pl.col("m"))) if next(times) > 2 else some
+
+    rows = pl.DataFrame(small(m=np.zeros(3000))).lazy().map_batches(changed, streamable=False)
+    with pytest.raises(ValueError, match=r"got \[?inf\]? in row 2750 of this part"):
+        CartRegressor(pruning=None, memory_limit=LIMIT).fit(rows, "m")
+
+
+def test_a_missing_package_is_told_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(self: Any, most_rows: int) -> Any:
+        raise MissingDependency("Reading needs the package nix.", name="nix")
+
+    pq.write_table(small(), tmp_path / "t.parquet")
+    monkeypatch.setattr(ParquetPiece, "batches", lacking)
+    with pytest.raises(MissingDependency, match=r"^Reading needs the package nix\.$"):
+        fit(tmp_path / "t.parquet")
+
+
 def test_infinite_numbers_are_found_in_the_file(tmp_path: Path) -> None:
     number = np.zeros(3000)
     number[2750] = np.inf
@@ -729,6 +755,24 @@ def test_predictions_that_cannot_be_written(
     assert not any(tmp_path.iterdir())
     with pytest.raises(OSError, match=r"'/dev/full': there is no room for it"):
         write_predictions(tree, files, "/dev/full")
+
+
+def test_predictions_never_replace_what_is_read(frame: pd.DataFrame, tmp_path: Path) -> None:
+    tree = CartClassifier(max_depth=1).fit(frame[["a", "b"]], frame["label"])
+    path, out = tmp_path / "t.parquet", tmp_path / "said.parquet"
+    frame.to_parquet(path)
+    before = path.read_bytes()
+    os.symlink(path, tmp_path / "link.parquet")
+    whole = ds.dataset(path)
+    for X in (path, pl.scan_parquet(path), whole, whole.filter(ds.field("a") > 0)):
+        for other in (path, tmp_path / "link.parquet"):
+            with pytest.raises(ValueError, match="is one of the files that are read, or may be"):
+                write_predictions(tree, X, other)
+        out.unlink(missing_ok=True)
+        assert write_predictions(tree, X, out) > 0
+    for X in (path, whole):
+        assert write_predictions(tree, X, out) == len(frame)  # once more
+    assert path.read_bytes() == before
 
 
 def test_predictions_for_what_cannot_be_read(frame: pd.DataFrame, tmp_path: Path) -> None:

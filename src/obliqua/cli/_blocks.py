@@ -124,9 +124,9 @@ def planned(
         from obliqua.sources.rows import LEAST_LIMIT
 
         limit = memory or max(there // 2, LEAST_LIMIT)
-    more = len(data) - 1
-    called = data[0] + (f" and {counted(more, 'more file')}" if more else "")
-    return TablePlan(tuple(paths), called, limit, needed)
+    from obliqua.io.files import files_called
+
+    return TablePlan(tuple(paths), files_called(data), limit, needed)
 
 
 def read_whole(

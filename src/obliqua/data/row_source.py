@@ -123,7 +123,6 @@ class RowQuestion(Protocol):
         """
 
 
-@runtime_checkable
 class AddsInPlace(RowQuestion, Protocol):
     """A question whose answer is large, so that more rows are added to it where it stands."""
 

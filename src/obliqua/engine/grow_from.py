@@ -534,12 +534,13 @@ class _SourceGrowth:
 
     @cached_property
     def least_bins(self) -> int:
-        """How many bins a node needs. More lines, as of all eigenvectors, come in turns."""
+        """How many bins a node needs. More lines than there is memory for come in turns."""
         each = self.outline.n_features * LEAST_BINS
         if self.method is not None:
             target = self.outline.target
             each *= 1 + target.n_classes if isinstance(target, Classes) else 3
-        return each + (0 if self.coded is None else self.coded.n_groups)
+        needed = each + (0 if self.coded is None else self.coded.n_groups)
+        return min(needed, self.at_once.bins)
 
     def _zoom_of(self, node: _SourceNode) -> Zoom:
         """Return how closely to look at a node: values take no more memory than bins would."""

@@ -10,7 +10,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, Protocol, runtime_checkable
 
@@ -137,6 +137,12 @@ def name_of(path: Any) -> str:
         name = getattr(path, "name", None)
         return f"the open file {name!r}" if isinstance(name, str) else "the open file"
     return repr(_as_text(path))
+
+
+def files_called(paths: Sequence[str]) -> str:
+    """Return how messages call several files together: the first one, and how many more."""
+    more = len(paths) - 1
+    return paths[0] + (f" and {more:,} more file{'s' if more > 1 else ''}" if more else "")
 
 
 def is_open(path: Any) -> bool:

@@ -24,7 +24,7 @@ from obliqua._extras import require
 from obliqua._typing import AnyArray
 from obliqua.data.table import RawColumn, raw_column
 from obliqua.sources.pieces import ArrayBatch, Batch, Chosen
-from obliqua.sources.running import PartPass, PassThatAdds
+from obliqua.sources.running import PartPass, with_part
 from obliqua.sources.tables import BOOLS, NUMBERS, SINGLE, TEXT, LargeTable
 
 __all__ = ["DaskTasks", "dask_table", "is_dask", "predicted"]
@@ -340,12 +340,7 @@ def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
                 raise ValueError(f"{name} cannot be loaded: {what}") from error
             _release_unused()
             loaded = part.with_piece(part.piece.loaded(*rows))
-            if not joined:
-                joined = [one_pass(loaded)]
-            elif isinstance(one_pass, PassThatAdds):
-                joined = [one_pass.more(joined[0], loaded)]
-            else:
-                joined = [one_pass.joined([joined[0], one_pass(loaded)])]
+            joined = with_part(one_pass, joined, loaded)
             del rows, loaded
         except MemoryError as error:
             raise MemoryError(f"{name} is too large for this memory: {error}. {SMALLER}") from None

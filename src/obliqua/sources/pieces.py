@@ -89,7 +89,9 @@ def fingerprint(batch: Batch, n_features: int) -> int:
 
 
 def _sum_of_bits(values: AnyArray) -> int:
-    if values.dtype.kind in "biu":  # with gaps they would be such numbers too
+    kind = values.dtype.kind
+    # With gaps whole numbers would be such numbers too; trees see no longer ones.
+    if kind in "biu" or (kind == "f" and values.itemsize > 8):
         values = values.astype(np.float64)
     if values.dtype.kind != "f":
         return 0

@@ -14,7 +14,7 @@ from obliqua._typing import AnyArray
 from obliqua.io.files import cannot_write, whole_file
 from obliqua.sources.pieces import ARROW
 from obliqua.sources.survey import TablePart
-from obliqua.sources.tables import is_one_of, with_features
+from obliqua.sources.tables import LargeTable, with_features
 
 __all__ = ["predict_in_parts", "predicted_from_files", "write_predictions"]
 
@@ -51,6 +51,11 @@ def predict_in_parts(estimator: Any, X: Any, method: str = "predict") -> Iterato
     ...     [said.tolist() for said in predict_in_parts(tree, folder)]
     [[0, 0, 0, 1, 1, 1]]
     """
+    yield from _in_parts(*_opened(estimator, X, method))
+
+
+def _opened(estimator: Any, X: Any, method: str) -> tuple[Any, LargeTable]:
+    """Return what says something of rows, and the table with the columns that it needs."""
     check_is_fitted(estimator)
     call = getattr(estimator, method, None) if isinstance(method, str) else None
     if not callable(call):
@@ -67,7 +72,11 @@ def predict_in_parts(estimator: Any, X: Any, method: str = "predict") -> Iterato
     encoding = getattr(getattr(estimator, "model_", None), "encoding", None)
     known = () if encoding is None else encoding.columns
     text = [str(name) for name, column in zip(names, known, strict=False) if column.text]
-    table = with_features(X, tuple(map(str, names)), text)
+    return call, with_features(X, tuple(map(str, names)), text)
+
+
+def _in_parts(call: Any, table: LargeTable) -> Iterator[AnyArray]:
+    """Give what is said of the rows of a table, some at a time."""
     for number, piece in enumerate(table.pieces):
         part, first = TablePart(number, piece, ROWS), 0
         for batch in part.batches():
@@ -106,7 +115,8 @@ def write_predictions(
     X : str, path-like, list of them, LazyFrame or Dataset
         Where the table is, as for `fit`.
     path : str or path-like
-        The file to write.
+        The file to write, none of those that are read. A file that is there already is replaced;
+        not if X is a LazyFrame, or anything else that does not tell which files it reads.
     method : str, default="predict"
         Which method says something of rows. Several numbers of a row become several columns.
     column : str, default="prediction"
@@ -118,8 +128,14 @@ def write_predictions(
         The number of rows.
     """
     path = os.fspath(path)
-    _check_output(path, column, X)
-    said = predict_in_parts(estimator, X, method)
+    _check_output(path, column)
+    call, table = _opened(estimator, X, method)
+    if table.may_read(path):
+        raise ValueError(
+            f"{path} is one of the files that are read, or may be one. Give the path of another "
+            "one, which is not there yet."
+        )
+    said = _in_parts(call, table)
     try:
         with whole_file(path) as file:
             return _written(said, file, lambda some: _columns(some, column, estimator))
@@ -152,7 +168,7 @@ def _written(
     return n_rows
 
 
-def _check_output(path: str, column: Any, X: Any) -> None:
+def _check_output(path: str, column: Any) -> None:
     """Refuse what cannot be a Parquet file, or the name of its column."""
     if os.path.isdir(path):
         raise IsADirectoryError(
@@ -168,11 +184,6 @@ def _check_output(path: str, column: Any, X: Any) -> None:
     if not os.path.isdir(folder):
         raise FileNotFoundError(
             f"{path} cannot be written: there is no folder {folder!r}. Create it first."
-        )
-    if is_one_of(path, X):
-        raise ValueError(
-            f"{path} is one of the files that are read. Give the path of another one, which is "
-            "none of them."
         )
     if not isinstance(column, str):
         raise TypeError(f"column is the name of a column, a text; got {column!r}.")

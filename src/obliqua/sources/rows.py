@@ -195,7 +195,7 @@ class PartRowsElsewhere:
             try:
                 problem = self.recipe.problem(batch)
             except (ValueError, TypeError) as error:
-                raise self.part.named(error) from error
+                raise self.part.named(error, n_rows - batch.n_rows) from error
             first, n_encoded = n_encoded, n_encoded + problem.n_rows
             if self.division is not None:
                 problem = self.division.side(problem, first, self.held)

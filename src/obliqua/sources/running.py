@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["PassRunner", "Threads", "check_stopped"]
+__all__ = ["PassRunner", "Threads", "check_stopped", "with_part"]
 
 LOG = logging.getLogger("obliqua.passes")
 
@@ -134,13 +134,17 @@ def _one_thread(one_pass: PartPass, parts: Iterator[Any]) -> list[Any]:
     """Pass over pieces until there are no more, joining answers on the way."""
     joined: list[Any] = []
     for part in parts:
-        if not joined:
-            joined = [one_pass(part)]
-        elif isinstance(one_pass, PassThatAdds):
-            joined = [one_pass.more(joined[0], part)]
-        else:
-            joined = [one_pass.joined([joined[0], one_pass(part)])]
+        joined = with_part(one_pass, joined, part)
     return joined
+
+
+def with_part(one_pass: PartPass, joined: list[Any], part: Any) -> list[Any]:
+    """Return what pieces have answered, joined or nothing yet, with the answer of one more."""
+    if not joined:
+        return [one_pass(part)]
+    if isinstance(one_pass, PassThatAdds):
+        return [one_pass.more(joined[0], part)]
+    return [one_pass.joined([joined[0], one_pass(part)])]
 
 
 class _Shared:

@@ -31,6 +31,7 @@ from obliqua.data.table import (
 )
 from obliqua.data.target import Classes, Numbers
 from obliqua.data.weights import checked_weights
+from obliqua.errors import ObliquaError
 from obliqua.sources.pieces import MOST_BITS, Batch, Piece, fingerprint
 from obliqua.sources.running import PartPass, PassRunner, Stopped, check_stopped
 from obliqua.sources.tables import LargeTable
@@ -64,7 +65,7 @@ class TablePart:
             for batch in self.piece.batches(self.most_rows):
                 check_stopped()
                 yield batch
-        except (FileNotFoundError, MemoryError, Stopped):
+        except (FileNotFoundError, MemoryError, ObliquaError, Stopped):
             raise
         except Exception as error:  # who reads has errors of his own
             raise self.named(error) from error

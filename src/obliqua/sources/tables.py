@@ -14,6 +14,7 @@ import numpy as np
 from obliqua._extras import require
 from obliqua._typing import AnyArray
 from obliqua.data.table import RawColumn
+from obliqua.io.files import files_called
 from obliqua.sources.pieces import (
     ARROW,
     ArrayPiece,
@@ -73,12 +74,26 @@ class LargeTable:
         """Whether all features are float32, and so is the matrix that they make."""
         return all(kind == SINGLE for kind in self.kinds)
 
+    def may_read(self, path: str) -> bool:
+        """Say whether a file is one that is read; whether it is there, if that is not known."""
+        if any(_files_of(piece) is None for piece in self.pieces):
+            return os.path.isfile(path)
+        found = {file.path for piece in self.pieces for file in _files_of(piece) or ()}
+        return os.path.realpath(path) in map(os.path.realpath, found)
+
     def stand_ins(self) -> list[RawColumn]:
         """Return columns without rows, of the right types."""
         return [
             RawColumn(np.empty(0), [] if kind in (TEXT, NOTHING) else None, "", kind)
             for kind in self.kinds
         ]
+
+
+def _files_of(piece: Any) -> tuple[FileState, ...] | None:
+    """Return the files that a piece is read from; None if they are not known."""
+    if isinstance(piece, ParquetPiece | CsvPiece):
+        return (piece.file,)
+    return getattr(piece, "files", None) or None
 
 
 def is_table_elsewhere(X: Any) -> bool:
@@ -188,13 +203,6 @@ def _paths(given: Any) -> list[str]:
     return found
 
 
-def is_one_of(path: str, X: Any) -> bool:
-    """Say whether a file is among those that paths and patterns name."""
-    if not isinstance(X, str | os.PathLike | list | tuple):
-        return False
-    return os.path.realpath(path) in map(os.path.realpath, _paths(X))
-
-
 def _files_in(folder: str) -> list[str]:
     """Return the files of a folder; refuse one whose folders have files too, or that has none."""
     here = sorted(glob.glob(os.path.join(glob.escape(folder), "*")))
@@ -256,7 +264,7 @@ def _files(
     if csv:
         return _csv_files(csv, learnt, weight, features, text)
     assert first is not None
-    return LargeTable(pieces, first[1].features, first[2], _called(paths), reading=reading)
+    return LargeTable(pieces, first[1].features, first[2], files_called(paths), reading=reading)
 
 
 def _check_learnt(
@@ -274,11 +282,6 @@ def _check_learnt(
                 f"{name!r} has the type {before} in {where}, and {now} in {path}. Write all "
                 "labels in one way."
             )
-
-
-def _called(paths: Sequence[str]) -> str:
-    more = len(paths) - 1
-    return paths[0] + (f" and {more} more file{'s' if more > 1 else ''}" if more else "")
 
 
 def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], list[int], int]:
@@ -444,7 +447,7 @@ def _csv_files(
     kinds = tuple(_kind(types[name], name, states[0].path) for name in chosen.features)
     known = tuple((name, types[name]) for name in chosen.columns)
     pieces = [CsvPiece(state, known, chosen) for state in states]
-    return LargeTable(list(pieces), chosen.features, kinds, _called([s.path for s in states]))
+    return LargeTable(list(pieces), chosen.features, kinds, files_called([s.path for s in states]))
 
 
 def _narrow(path: str, readable: dict[str, list[Any]]) -> list[str]:

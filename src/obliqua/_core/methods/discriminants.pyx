@@ -142,12 +142,13 @@ cdef class DiscriminantFinder(PlanningFinder):
         self.parts.values = self.parts.small + m * m
         self.parts.scratch = self.parts.values + m
         self.parts.normal = self.parts.scratch + 4 * m
-        self.parts.whole = self.parts.normal + p
-        self.parts.columns = self.parts.whole + p * p
-        self.parts.pull = self.parts.columns + most * p
-        self.parts.left = self.parts.pull + p
-        self.parts.steps = self.parts.left + p
-        self.parts.chosen = <i64*> (self.parts.steps + most)
+        if self.few:
+            self.parts.whole = self.parts.normal + p
+            self.parts.columns = self.parts.whole + p * p
+            self.parts.pull = self.parts.columns + most * p
+            self.parts.left = self.parts.pull + p
+            self.parts.steps = self.parts.left + p
+            self.parts.chosen = <i64*> (self.parts.steps + most)
         self.parts.varies = self.flags
         self.all.heavy = self.flags + p
         self.mine.heavy = self.all.heavy + STARTS * c
