@@ -75,7 +75,18 @@ class LargeTable:
         return all(kind == SINGLE for kind in self.kinds)
 
     def may_read(self, path: str) -> bool:
-        """Say whether a file is one that is read; whether it is there, if that is not known."""
+        """Say whether a file is one that is read; whether it is there, if that is not known.
+
+        Parameters
+        ----------
+        path : str
+            The file.
+
+        Returns
+        -------
+        bool
+            Whether writing it might destroy what is read.
+        """
         if any(_files_of(piece) is None for piece in self.pieces):
             return os.path.isfile(path)
         found = {file.path for piece in self.pieces for file in _files_of(piece) or ()}
