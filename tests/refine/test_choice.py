@@ -158,12 +158,12 @@ def test_of_settings_that_are_as_good_the_simplest_is_taken() -> None:
     trials.wrong = {_Setting(2, 0.1): worse, usual: more, strong: more, _Setting(6, 0.01): least}
     assert trials.best_size(0.5) == 4
     assert trials.best_size(0.0) == 6
-    assert trials.best() == _Setting(6, 0.01)
+    assert trials.best(0.5) == _Setting(6, 0.01)
     del trials.wrong[_Setting(6, 0.01)]
     trials.wrong[_Setting(8, 0.1)] = more
-    assert trials.best() == strong
+    assert trials.best(0.5) == strong
     trials.wrong[strong] = worse
-    assert trials.best() == usual
+    assert trials.best(0.5) == usual
     sizes, scores = trials.scores()
     assert sizes.tolist() == [2, 4, 8]
     assert scores[0] < scores[1] == scores[2]

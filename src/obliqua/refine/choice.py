@@ -56,7 +56,8 @@ FEW_ROWS, FEW_PER_WEIGHT = 3_000, 100
 TINY = 1_000
 TINY_DECAYS, FEW_DECAYS = (0.01, 0.1, 0.3, 1.0), (0.001, 0.01, 0.1)
 #: Errors that differ by less than so many standard errors are as good as equal: of decays the
-#: strongest is taken then, and where rows are many no larger trees are tried.
+#: strongest is taken then if the size is chosen, and where rows are many no larger trees are
+#: tried. A given size is mostly larger than rows call for, and trials say too soon that it is.
 EQUAL_WITHIN = 0.5
 #: Other decays are tried with sizes up to the best with the usual one, or up to this.
 DECAY_LEAVES = 8
@@ -142,7 +143,7 @@ def choose(
     most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
     for decay in others:
         trials.try_together([size for size in sizes if 1 < size <= most], decay)
-    best = trials.best()
+    best = trials.best(EQUAL_WITHIN if n_leaves is None else 0.0)
     refined, greedy_score = True, _NAN
     if compare_greedy and not watch.is_up:
         plain = trials.greedy(n_leaves)
@@ -278,15 +279,18 @@ class _Trials:
             if not _is_worse(wrong, least, within)
         )
 
-    def best(self) -> _Setting:
-        """Return the setting of the fewest errors; of decays that are as good the strongest."""
+    def best(self, within: float) -> _Setting:
+        """Return the setting of the fewest errors; of decays that are as good the strongest.
+
+        Some standard errors more are as good, too.
+        """
         size = self.best_size(0.0)
         some = {
             setting: wrong for setting, wrong in self.wrong.items() if setting.n_leaves == size
         }
         least = min(some.values(), key=lambda wrong: float(wrong.sum()))
         equal = [
-            setting for setting, wrong in some.items() if not _is_worse(wrong, least, EQUAL_WITHIN)
+            setting for setting, wrong in some.items() if not _is_worse(wrong, least, within)
         ]
         return max(equal, key=lambda setting: setting.decay or 0.0)
 
