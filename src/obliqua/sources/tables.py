@@ -446,8 +446,9 @@ def _csv_files(
             names = _narrow(state.path, readable)
         except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
             raise ValueError(
-                f"{state.path} cannot be read as CSV: {' '.join(str(error).split())}. It may have "
-                "been cut off, or its cells are not divided by commas."
+                f"{state.path} cannot be read as CSV: {' '.join(str(error).split()).rstrip('.')}. "
+                "Write it anew if it was cut off; its text must be UTF-8, with commas between "
+                "cells, and no line breaks in them."
             ) from error
         schema = pa.schema([(name, readable[name][0]) for name in names])
         chosen, kinds = _chosen(schema, learnt, weight, state.path, features)
