@@ -123,7 +123,18 @@ class Recipe:
         return replace(self, schedule=few, between=fewer)
 
     def with_decay(self, decay: float | None) -> Recipe:
-        """Return the same with another decay at all stages; None changes nothing."""
+        """Return the same with another decay at all stages.
+
+        Parameters
+        ----------
+        decay : float or None
+            How much hyperplanes are drawn to 0; None changes nothing.
+
+        Returns
+        -------
+        Recipe
+            The recipe.
+        """
         if decay is None:
             return self
         schedule = replace(self.schedule, decay=decay)
