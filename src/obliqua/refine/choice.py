@@ -289,9 +289,7 @@ class _Trials:
             setting: wrong for setting, wrong in self.wrong.items() if setting.n_leaves == size
         }
         least = min(some.values(), key=lambda wrong: float(wrong.sum()))
-        equal = [
-            setting for setting, wrong in some.items() if not _is_worse(wrong, least, within)
-        ]
+        equal = [setting for setting, wrong in some.items() if not _is_worse(wrong, least, within)]
         return max(equal, key=lambda setting: setting.decay or 0.0)
 
     def scores(self) -> tuple[Int64Array, FloatArray]:
