@@ -276,7 +276,7 @@ def fitted(way: str, folder: str, case: Case) -> dict[str, Any]:
             threads_per_worker=1,
             memory_limit="1GB",
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

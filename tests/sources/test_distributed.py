@@ -46,7 +46,7 @@ def client() -> Iterator[Any]:
             n_workers=2,
             threads_per_worker=1,
             memory_limit="1GB",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             host="127.0.0.1",
             silence_logs=50,
         ) as cluster,
