@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,30 +97,6 @@ def test_few_features_of_the_whole_tree(Estimator: Any) -> None:
     assert same(
         free.fit(frame, y), clone(free).set_params(max_features_per_tree=None).fit(frame, y)
     )
-
-
-@pytest.mark.parametrize("more", [{"max_features_per_tree": 2}, {"max_features_per_split": 2}])
-def test_few_features_where_hyperplanes_begin_at_random(
-    more: dict[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from obliqua.refine import recipe
-
-    monkeypatch.setattr(recipe, "ROWS_OF_A_WEIGHT", 0)
-    as_ever = RefinedTreeClassifier._recipe
-    monkeypatch.setattr(
-        RefinedTreeClassifier, "_recipe", lambda *given: replace(as_ever(*given), blind=0.0)
-    )
-    said: list[str] = []
-    monkeypatch.setattr(builtins, "print", said.append)
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(300, 4))
-    y = np.prod(rows[:, :2] - 0.1 * rows[:, 2:], axis=1) > 0
-    rows = np.column_stack([rows, np.ones(300)])
-    model = make(max_leaf_nodes=4, cycles=1, verbose=1, **more).fit(rows, y)
-    assert "Beginning anew with hyperplanes at random." in said
-    assert model.tree_.n_node_features.max() <= 2
-    assert len(used_features(model)) <= more.get("max_features_per_tree", 4)
-    assert 4 not in used_features(model), "it is constant"
 
 
 def used_features(model: Any) -> set[int]:

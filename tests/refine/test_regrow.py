@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from obliqua.data.problem import Problem, encode
 from obliqua.data.table import read_table
+from obliqua.engine.grow import grow
+from obliqua.engine.rules import Rules
+from obliqua.refine import Recipe, Watch
 from obliqua.refine.draft import Draft
+from obliqua.refine.recipe import _Work
 from obliqua.refine.regrow import _leaves_below, at_random, regrown
 from obliqua.refine.rows import soft_rows
 from reference.refine import mixed_frame, random_child
@@ -89,3 +95,22 @@ def test_what_is_right_does_not_begin_anew() -> None:
     left = [{row.tobytes() for row in after.normals} for after in drafts]
     assert sum(good in kept for kept in left) > 10
     assert not any(bad in kept for kept in left)
+
+
+def test_a_column_of_zeros_gets_no_weight() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[:, 1] = 7.0
+    draft = at_random(soft_rows(encode(X, (X[:, 0] > 0).astype(np.int64), 2)), 4, 0)
+    assert (draft.normals[:, 1] == 0.0).all()
+    assert (draft.normals[:, [0, 2]] != 0.0).all()
+
+
+def test_the_last_refinement_keeps_few_features() -> None:
+    X = np.random.default_rng(0).normal(size=(600, 4))
+    problem = encode(X, (X.sum(axis=1) > 0).astype(np.int64), 2)
+    recipe = Recipe(max_features=2)
+    grown = grow(problem, rules=Rules(max_leaf_nodes=2, best_first=True))
+    work = _Work(problem, soft_rows(problem), lambda *_: grown, recipe, 0, 1, Watch())
+    assert work._polished(grown).n_node_features.max() == 1
+    free = replace(work, recipe=Recipe())
+    assert free._polished(grown).n_node_features.max() == 4
