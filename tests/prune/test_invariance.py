@@ -132,6 +132,52 @@ def test_weights_that_are_no_counts_keep_equal_rows_together() -> None:
         assert len(set(zip(rows, label.tolist(), strict=True))) == len(set(rows))
 
 
+def places(problem: Problem, label: Any) -> set[tuple[Any, ...]]:
+    """Return which rows have which labels."""
+    return {(*row, one) for row, one in zip(problem.Z.tolist(), label.tolist(), strict=True)}
+
+
+@pytest.mark.parametrize("as_weights", [True, False])
+def test_equal_features_stay_together(as_weights: bool) -> None:
+    """Whatever their labels and weights are, and in any order."""
+    rng = np.random.default_rng(0)
+    X, times = np.repeat(rng.normal(size=(200, 2)), 2, axis=0), rng.integers(1, 9, 400)
+    y, whole = np.arange(400) % 2, np.ones(400)
+    if as_weights:
+        whole = times.astype(float)
+    else:
+        X, y, whole = np.repeat(X, times, axis=0), np.repeat(y, times), np.ones(times.sum())
+    order = rng.permutation(len(y))
+    divided = []
+    for some in (order, order[::-1]):
+        problem = encode(X[some], y[some], 2, sample_weight=whole[some])
+        kept, number = folds(problem, 5, 3, together=True)
+        assert set(number.tolist()) == set(range(5))
+        of_rows = places(problem, number)
+        assert len(of_rows) == 200
+        divided.append(of_rows)
+        kept, held = hold_out(problem, 0.2, 3, together=True)
+        assert len(places(kept, held)) == 200
+    assert divided[0] == divided[1]
+    apart, number = folds(problem, 5, 3)
+    assert len(places(apart, number)) > 600
+
+
+def test_few_different_rows_do_not_stay_together() -> None:
+    """49 of them are enough for two folds, and not for five."""
+    X = np.random.default_rng(0).integers(0, 7, size=(3000, 2)).astype(float)
+    problem = encode(X, (X[:, 0] > 3).astype(int), 2)
+    found = {n: folds(problem, n, 3, together=True)[1] for n in (2, 5)}
+    assert len(places(problem, found[2])) == 49
+    assert len(places(problem, found[5])) > 100
+    np.testing.assert_array_equal(found[5], folds(problem, 5, 3)[1])
+
+
+def test_rows_without_equals_are_divided_as_ever() -> None:
+    problem = encode(np.random.default_rng(0).normal(size=(300, 2)), np.arange(300) % 3, 3)
+    np.testing.assert_array_equal(folds(problem, 5, 3, together=True)[1], folds(problem, 5, 3)[1])
+
+
 def test_divisions_have_the_weight_that_they_should() -> None:
     case = problems.gaussians(1000)
     problem = problem_of(case)

@@ -424,6 +424,7 @@ def prune_by_folds(
     n_se: float = 0.0,
     prune_root: bool = False,
     seed: int = 0,
+    together: bool = False,
 ) -> Tree:
     """Grow on all rows and choose the price of a leaf by cross-validation.
 
@@ -441,6 +442,8 @@ def prune_by_folds(
         Whether the root's split may be cut.
     seed : int, default=0
         Seed of the division.
+    together : bool, default=False
+        Whether equal rows stay together, as in `folds`.
 
     Returns
     -------
@@ -451,7 +454,7 @@ def prune_by_folds(
     if len(path) == 1:
         return path.tree
     prices = path._middles()
-    divided, number = folds(problem, n_folds, seed)
+    divided, number = folds(problem, n_folds, seed, together)
 
     def judges() -> Iterator[Judge]:
         for fold in np.unique(number).tolist():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil, fsum
 from numbers import Integral
 
 import numpy as np
@@ -27,6 +28,8 @@ __all__ = ["draw", "folds", "hold_out", "repeated_folds", "trials"]
 MANY_FOLDS, FEW_FOLDS = 5, 3
 MANY_FOLDS_BELOW, ONE_DIVISION = 1_000, 5_000
 MOST_PARTS = 2**24  # weights that are no counts would give many more
+#: Equal rows stay together if that leaves so many groups for each fold, the heavy counted less.
+GROUPS_OF_FOLD = 10
 
 
 @dataclass(frozen=True)
@@ -52,15 +55,19 @@ def _hashes(problem: Problem, seed: int) -> NDArray[np.uint64]:
     return hashes
 
 
-def _parts(problem: Problem, seed: int) -> _DivisibleRows:
+def _parts(problem: Problem, seed: int, whole_for: int = 0) -> _DivisibleRows:
     """Find groups of equal rows and cut them into parts, in the order of hashes.
 
     A part is a row, or what counts as one. Where weights are no numbers of rows, each group is
-    one part.
+    one part. `whole_for` so many folds rows with equal features are one part, if these are enough.
     """
-    keys, group = np.unique(_hashes(problem, seed), return_inverse=True)
-    total = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(total, group, 1 if problem.weights is None else problem.weights)
+    hashes = _hashes(problem, seed)
+    if whole_for:
+        parts = _whole_groups(problem, seed, hashes)
+        if _alike_to(parts.size) >= whole_for * GROUPS_OF_FOLD:
+            return parts
+    keys, group = np.unique(hashes, return_inverse=True)
+    total = _totals(problem, group)
     count = np.zeros(len(keys), dtype=np.int64)
     if problem.row_counts is not None and problem.weights is not None:
         np.add.at(count, group, problem.row_counts)
@@ -73,6 +80,33 @@ def _parts(problem: Problem, seed: int) -> _DivisibleRows:
     # The first part of a group stands where the group's own hash puts it.
     order = np.argsort(scattered(keys[owner], place), kind="stable")
     return _DivisibleRows(group, owner[order], (total // count)[owner][order])
+
+
+def _totals(problem: Problem, group: Int64Array) -> Int64Array:
+    """Return the weight of each group."""
+    total = np.zeros(int(group.max()) + 1, dtype=np.int64)
+    np.add.at(total, group, 1 if problem.weights is None else problem.weights)
+    return total
+
+
+def _whole_groups(problem: Problem, seed: int, hashes: NDArray[np.uint64]) -> _DivisibleRows:
+    """Make a part of all rows with equal features, whatever their labels are."""
+    features: NDArray[np.uint64] = hashes_of(
+        problem.Z, np.zeros(problem.n_rows, np.int64), seed & (2**64 - 1)
+    )
+    _, group = np.unique(features, return_inverse=True)
+    total = _totals(problem, group)
+    # A row without equals stands where its own hash puts it.
+    keys = np.full(len(total), 2**64 - 1, dtype=np.uint64)
+    np.minimum.at(keys, group, hashes)
+    order = np.argsort(scattered(keys, np.zeros(len(keys), np.int64)), kind="stable")
+    return _DivisibleRows(group, order, total[order])
+
+
+def _alike_to(sizes: Int64Array) -> float:
+    """Return how many parts of equal weight say as much: the heavy ones count less."""
+    numbers: FloatArray = sizes.astype(np.float64)
+    return float(numbers.sum()) ** 2 / fsum((numbers * numbers).tolist())
 
 
 def _divided(
@@ -112,7 +146,9 @@ def _divided(
     return problem, found[back]
 
 
-def hold_out(problem: Problem, fraction: float, seed: int) -> tuple[Problem, BoolArray]:
+def hold_out(
+    problem: Problem, fraction: float, seed: int, together: bool = False
+) -> tuple[Problem, BoolArray]:
     """Choose rows to hold out.
 
     Parameters
@@ -123,6 +159,8 @@ def hold_out(problem: Problem, fraction: float, seed: int) -> tuple[Problem, Boo
         The share of the weight to hold out, between 0 and 1.
     seed : int
         The seed.
+    together : bool, default=False
+        As in `folds`.
 
     Returns
     -------
@@ -134,7 +172,7 @@ def hold_out(problem: Problem, fraction: float, seed: int) -> tuple[Problem, Boo
         from ``fraction`` of the weight, or just as far on its other side, is passed over. So
         there may be none if there are few rows. There is always a row that is not held out.
     """
-    parts = _parts(problem, seed)
+    parts = _parts(problem, seed, ceil(1.0 / fraction) if together else 0)
     size = parts.size.astype(np.float64)
     target = fraction * float(size.sum())
     held = np.zeros(len(size), dtype=bool)
@@ -158,7 +196,9 @@ def hold_out(problem: Problem, fraction: float, seed: int) -> tuple[Problem, Boo
     return problem, label.astype(bool)
 
 
-def folds(problem: Problem, n_folds: int, seed: int) -> tuple[Problem, Int64Array]:
+def folds(
+    problem: Problem, n_folds: int, seed: int, together: bool = False
+) -> tuple[Problem, Int64Array]:
     """Number the rows with folds of about equal weight.
 
     Parameters
@@ -169,6 +209,9 @@ def folds(problem: Problem, n_folds: int, seed: int) -> tuple[Problem, Int64Arra
         The number of folds.
     seed : int
         The seed.
+    together : bool, default=False
+        Whether rows with equal features stay together, and a row of weight 2 whole, so that no
+        tree is tried on what it was grown from. In tables with few different rows they do not.
 
     Returns
     -------
@@ -178,7 +221,7 @@ def folds(problem: Problem, n_folds: int, seed: int) -> tuple[Problem, Int64Arra
     number : ndarray of int, of shape (n_rows,)
         A fold number per row. With fewer rows than folds, some folds are empty.
     """
-    parts = _parts(problem, seed)
+    parts = _parts(problem, seed, n_folds if together else 0)
     return _divided(problem, parts, parts.numbered(n_folds))
 
 
@@ -263,7 +306,7 @@ def trials(problem: Problem, seed: int) -> list[tuple[Problem, Problem]]:
     """Return rows to learn from and rows to judge by: a few divisions, one of very many rows."""
     n_rows = problem.total_weight * problem.row_unit
     n_folds = MANY_FOLDS if n_rows < MANY_FOLDS_BELOW else FEW_FOLDS
-    whole, number = folds(problem, n_folds, seed)
+    whole, number = folds(problem, n_folds, seed, together=True)
     used = range(n_folds if n_rows < ONE_DIVISION else 1)
     parts = [(whole.take(number != k), whole.take(number == k)) for k in used]
     return [(train, test) for train, test in parts if train.n_rows and test.n_rows]
