@@ -162,6 +162,7 @@ def test_of_settings_that_are_as_good_the_simplest_is_taken() -> None:
     del trials.wrong[_Setting(6, 0.01)]
     trials.wrong[_Setting(8, 0.1)] = more
     assert trials.best(0.5) == strong
+    assert trials.best(0.5, n_se=100.0) == _Setting(2, 0.1)
     trials.wrong[strong] = worse
     assert trials.best(0.5) == usual
     sizes, scores = trials.scores()
@@ -240,6 +241,34 @@ def test_divisions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("obliqua.refine.choice.ONE_DIVISION_OF_CLASS", rarest)
     ((train, test),) = divisions(problem, 0)
     assert (train.n_rows, test.n_rows) == (160, 40)
+
+
+def test_a_given_number_of_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them are used, also where rows are many."""
+    monkeypatch.setattr("obliqua.refine.choice.ONE_DIVISION", 100)
+    monkeypatch.setattr("obliqua.refine.choice.FEW_ROWS", 100)
+    monkeypatch.setattr("obliqua.refine.choice.FEW_PER_WEIGHT", 1)
+    problem = slanted(300)
+    assert [test.n_rows for _, test in divisions(problem, 0, 10)] == [30] * 10
+    assert len(divisions(slanted(3), 0, 10)) == 3
+    grown: list[int] = []
+
+    def counted(some: Problem, n_leaves: int | None, depth: int = 0) -> Tree:
+        grown.append(some.n_rows)
+        return grower(some, n_leaves, depth)
+
+    recipe = Recipe(schedule=Schedule(passes=1.0))
+    choose(problem, counted, False, None, 2, recipe, 0, 1, Watch(), n_folds=4)
+    assert set(grown) == {225}
+
+
+def test_copies_do_not_make_trees_look_good() -> None:
+    """Whole weights count as repeated rows; none of them is on both sides of a division."""
+    case = gaussians(200, 3, 2)
+    weights = np.random.default_rng(0).integers(1, 9, 200).astype(float)
+    problem = encode(case.X, case.y, 2, sample_weight=weights)
+    for train, test in divisions(problem, 0):
+        assert set(train.Z[:, 0].tolist()).isdisjoint(test.Z[:, 0].tolist())
 
 
 def test_weights_are_counted() -> None:

@@ -2,12 +2,13 @@
 
 import warnings
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from obliqua._sklearn_compat import StrOptions, fit_context
+from obliqua._sklearn_compat import Interval, StrOptions, fit_context
 from obliqua._typing import FloatArray
 from obliqua.data.problem import Problem
 from obliqua.data.threads import thread_count
@@ -115,6 +116,18 @@ the number of leaves is chosen, as it costs little beside that; with a given num
 fewer than 3,000 rows, or fewer than 100 for each feature, where each level of a qualitative
 feature counts as one.""",
     ),
+    n_folds=(
+        "'auto' or int",
+        """\
+Into how many parts rows are divided to choose on held-out ones; with a number, each is held out
+once. 'auto' is what `max_leaf_nodes` says. Rows with equal features stay together.""",
+    ),
+    n_se=(
+        "float",
+        """\
+The number of leaves is the fewest whose refined trees are wrong no more often than the best by
+so many standard errors of the difference, row by row; 1 gives smaller trees, and 0 the best.""",
+    ),
     probabilities=(
         "{'frequencies', 'smoothed', 'calibrated'}",
         """\
@@ -198,6 +211,8 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         **TRAINING_CONSTRAINTS,
         **TABLE_CONSTRAINTS,
         **REFINING_CONSTRAINTS,
+        "n_folds": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
+        "n_se": [Interval(Real, 0.0, None, closed="left")],
         "probabilities": [StrOptions({"frequencies", "smoothed", "calibrated"})],
     }
 
@@ -214,6 +229,8 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         max_features_per_tree: int | None = None,
         max_depth: int | None = None,
         compare_greedy: bool | str = "auto",
+        n_folds: int | str = "auto",
+        n_se: float = 0.0,
         probabilities: str = "frequencies",
         time_limit: float | None = None,
         class_weight: dict[object, float] | str | None = None,
@@ -230,6 +247,8 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         self.max_features_per_tree = max_features_per_tree
         self.max_depth = max_depth
         self.compare_greedy = compare_greedy
+        self.n_folds = n_folds
+        self.n_se = n_se
         self.probabilities = probabilities
         self.time_limit = time_limit
         self.class_weight = class_weight
@@ -319,19 +338,17 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
         return grown
 
-    def _greedy(self, key: int, n_threads: int) -> Any:
-        """Return what grows the greedy tree that is compared with: pruned by cross-validation."""
-        from obliqua.prune import get_pruner, grow_pruned
+    def _greedy(self, problem: Problem, key: int) -> "Tree":
+        """Return the greedy tree that is compared with, pruned by cross-validation."""
+        from obliqua.prune import prune_by_folds
 
-        grower = self._grower(key, n_threads)
+        most = None if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
+        grower = self._grower(key, thread_count(self.n_jobs))
 
-        def grown(problem: Problem, n_leaves: int | None) -> "Tree":
-            pruner = get_pruner("cv", prune_root=True)
-            return grow_pruned(
-                problem, lambda part: grower(part, n_leaves), pruner, key, n_threads
-            )
+        def grow(part: Problem) -> "Tree":
+            return grower(part, most)
 
-        return grown
+        return prune_by_folds(problem, grow, prune_root=True, seed=key, together=True)
 
     def _recipe(self, cycles: int = 0) -> Any:
         from obliqua.refine import Recipe
@@ -369,18 +386,20 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             key,
             n_threads,
             watch,
+            None if self.n_folds == "auto" else int(self.n_folds),
+            float(self.n_se),
         )
 
     def _grown(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
         """Return the tree that was chosen, with the spread of its features."""
         from obliqua.tree.spread import measure_spread
 
-        n_threads = thread_count(self.n_jobs)
-        if choice.refined:
-            tree = self._refined(problem, choice, key, watch)
-            return measure_spread(tree, problem.Z, problem.weights, n_threads)
-        most = self.max_leaf_nodes
-        return self._greedy(key, n_threads)(problem, None if most is None else int(most))
+        tree = (
+            self._refined(problem, choice, key, watch)
+            if choice.refined
+            else self._greedy(problem, key)
+        )
+        return measure_spread(tree, problem.Z, problem.weights, thread_count(self.n_jobs))
 
     def _refined(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
         """Return the refined tree, with the usual decay if the chosen one holds it back."""

@@ -119,16 +119,22 @@ def choose(
     key: int,
     n_threads: int,
     watch: Watch,
+    n_folds: int | None = None,
+    n_se: float = 0.0,
 ) -> SizeChoice:
-    """Choose the number of leaves, if none is given, the decay, and between refined and greedy."""
+    """Choose the number of leaves, if none is given, the decay, and between refined and greedy.
+
+    `n_folds`: None divides rows as their number says. `n_se`: of sizes that are no worse than the
+    best by more than so many standard errors the smallest is taken.
+    """
     nothing = SizeChoice(n_leaves or 1, True, np.empty(0, dtype=np.int64), np.empty(0), _NAN)
     if n_leaves is not None and not compare_greedy:
         return nothing
-    parts = divisions(problem, key)
+    parts = divisions(problem, key, n_folds)
     if not parts:  # a single row
         return nothing
     small = is_small(problem)
-    parts = parts if small else parts[:SOME_FOLDS]
+    parts = parts if small or n_folds is not None else parts[:SOME_FOLDS]
     trials = _Trials(parts, grower, recipe, key, n_threads, watch)
     sizes = [n_leaves] if n_leaves is not None else sizes_up_to(_most_leaves(problem, max_depth))
     usual, *others = _decays(problem)
@@ -143,7 +149,7 @@ def choose(
     most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
     for decay in others:
         trials.try_together([size for size in sizes if 1 < size <= most], decay)
-    best = trials.best(EQUAL_WITHIN if n_leaves is None else 0.0)
+    best = trials.best(EQUAL_WITHIN if n_leaves is None else 0.0, n_se)
     refined, greedy_score = True, _NAN
     if compare_greedy and not watch.is_up:
         plain = trials.greedy(n_leaves)
@@ -183,15 +189,22 @@ def _most_leaves(problem: Problem, max_depth: int | None) -> int:
     return most if max_depth is None else min(most, 2 ** min(max_depth, 9))
 
 
-def divisions(problem: Problem, key: int) -> list[tuple[Problem, Problem]]:
-    """Return rows to learn from and rows to try on, several times if there are not many."""
+def divisions(
+    problem: Problem, key: int, n_folds: int | None = None
+) -> list[tuple[Problem, Problem]]:
+    """Return rows to learn from and rows to try on, several times if there are not many.
+
+    Equal rows stay together: a tree that was grown from one knows the other.
+    """
     of_classes = np.bincount(problem.y, problem.row_weights, problem.n_classes)
     rarest = float(of_classes[of_classes > 0].min())
-    if _n_rows(problem) > ONE_DIVISION and rarest >= ONE_DIVISION_OF_CLASS:
-        whole, held = hold_out(problem, 1.0 / N_FOLDS, key)
+    many = _n_rows(problem) > ONE_DIVISION and rarest >= ONE_DIVISION_OF_CLASS
+    if n_folds is None and many:
+        whole, held = hold_out(problem, 1.0 / N_FOLDS, key, together=True)
         return [(whole.take(~held), whole.take(held))]
-    whole, number = folds(problem, N_FOLDS, key)
-    parts = [(whole.take(number != k), whole.take(number == k)) for k in range(N_FOLDS)]
+    n_folds = min(n_folds or N_FOLDS, problem.n_rows)
+    whole, number = folds(problem, n_folds, key, together=True)
+    parts = [(whole.take(number != k), whole.take(number == k)) for k in range(n_folds)]
     return [(train, test) for train, test in parts if train.n_rows and test.n_rows]
 
 
@@ -279,12 +292,12 @@ class _Trials:
             if not _is_worse(wrong, least, within)
         )
 
-    def best(self, within: float) -> _Setting:
+    def best(self, within: float, n_se: float = 0.0) -> _Setting:
         """Return the setting of the fewest errors; of decays that are as good the strongest.
 
-        Some standard errors more are as good, too.
+        Some standard errors more are as good, too; so many of a size are `n_se`.
         """
-        size = self.best_size(0.0)
+        size = self.best_size(n_se)
         some = {
             setting: wrong for setting, wrong in self.wrong.items() if setting.n_leaves == size
         }
