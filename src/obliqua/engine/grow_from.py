@@ -83,7 +83,7 @@ from obliqua.engine.sampling import DirectionsOfSample, SampledSearch, in_row_or
 from obliqua.engine.search import Split
 from obliqua.tree.tree import Tree
 
-__all__ = ["AtOnce", "check_sums_are_enough", "grow_from"]
+__all__ = ["AtOnce", "RowsInAll", "check_sums_are_enough", "grow_from"]
 
 ROOT = 1
 FEW_ROWS = 1 << 16
@@ -107,6 +107,19 @@ class AtOnce:
     rows: int = 1 << 20
 
 
+class RowsInAll(NamedTuple):
+    """What all rows say at first."""
+
+    sums: Int64Array  # what `NodeSums` says of them
+    reach: FloatArray  # what `LineRanges` says of the features
+
+    @classmethod
+    def of(cls, source: RowSource) -> RowsInAll:
+        """Ask them."""
+        axes = axis_lines(source.outline.n_features)
+        return cls(*source.ask({ROOT: [NodeSums(), LineRanges(axes)]}, {})[ROOT])
+
+
 def grow_from(
     source: RowSource,
     proposer: Any = None,
@@ -117,6 +130,7 @@ def grow_from(
     zoom: Zoom | None = None,
     at_once: AtOnce | None = None,
     sample_rows: int | None = None,
+    rows: RowsInAll | None = None,
 ) -> Tree:
     """Grow a tree from rows that may lie anywhere.
 
@@ -144,6 +158,8 @@ def grow_from(
     sample_rows : int or None
         How many rows of a node a method sees that must see rows; None refuses it. Nodes with no
         more rows are fetched, whatever `few_rows` says.
+    rows : RowsInAll or None
+        What these rows say at first, if they were asked already.
 
     Returns
     -------
@@ -180,7 +196,7 @@ def grow_from(
     growth.at_once = at_once or AtOnce()
     if sample_rows is not None and what_needs_rows(outline, proposals, measure) is not None:
         growth.sample_rows = few_rows = sample_rows
-    return growth.run(key & (2**64 - 1), few_rows)
+    return growth.run(key & (2**64 - 1), few_rows, rows or RowsInAll.of(source))
 
 
 def check_sums_are_enough(
@@ -335,9 +351,9 @@ class _SourceGrowth:
 
     # -- the whole tree ---------------------------------------------------------------------
 
-    def run(self, key: int, few_rows: int) -> Tree:
+    def run(self, key: int, few_rows: int, rows: RowsInAll) -> Tree:
         """Grow the tree."""
-        sums, reach = self.ask(NodeSums(), LineRanges(self.axes))
+        sums, reach = rows
         n_rows = int(sums[-2])
         if not 0 < n_rows <= MOST_ROWS:
             raise ValueError(

@@ -173,10 +173,8 @@ def _grown(estimator: Any, surveyed: SurveyedTable) -> Tree:
         proposer = estimator._drawing(estimator._proposer(), rows)
         few = few_rows(surveyed.plan, rows.n_rows, rules.max_depth)
         criterion = get_criterion(estimator.criterion)
-        how = rules, key, few
-        return grow_from(
-            source, proposer, criterion, *how, at_once=at_once, sample_rows=sample_rows
-        )
+        how = rules, key, few, None, at_once, sample_rows, rows.in_all
+        return grow_from(source, proposer, criterion, *how)
 
     tree = grown_and_pruned(surveyed, grow, pruner_of(estimator), key)
     return estimator._finished(tree, surveyed.recipe.outline)

@@ -13,10 +13,10 @@ from obliqua.data.number_targets import with_loss
 from obliqua.data.problem import Problem, only_numeric
 from obliqua.data.row_source import RowSource
 from obliqua.data.target import Numbers
-from obliqua.engine.grow_from import ROOT, means_from
+from obliqua.engine.grow_from import ROOT, RowsInAll, means_from
 from obliqua.engine.lines import axis_lines
 from obliqua.engine.parts import RowsInParts
-from obliqua.engine.questions import LineRanges, NodeRows, NodeSums
+from obliqua.engine.questions import LineRanges, NodeRows
 from obliqua.prune import Pruner, cost_complexity_path, get_pruner
 from obliqua.prune.cost_complexity import best_step_by_counts, best_step_by_rows
 from obliqua.prune.pessimistic import prune_pessimistic
@@ -53,13 +53,15 @@ class RowsCounted(NamedTuple):
     unit: float
     row_unit: float
     sums: Int64Array
+    in_all: RowsInAll
     is_sparse: bool = False
 
 
 def counted(source: RowSource) -> RowsCounted:
     """Count the rows of a source."""
     outline = source.outline
-    (sums,) = source.ask({ROOT: [NodeSums()]}, {})[ROOT]
+    in_all = RowsInAll.of(source)
+    sums = in_all.sums
     weight = outline.target_rows.weight(np.ascontiguousarray(sums[:-2]))
     return RowsCounted(
         int(sums[-2]),
@@ -69,6 +71,7 @@ def counted(source: RowSource) -> RowsCounted:
         outline.unit,
         outline.row_unit,
         sums[:-2],
+        in_all,
     )
 
 

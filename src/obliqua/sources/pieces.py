@@ -279,8 +279,15 @@ class ParquetPiece:
                 most_rows, list(self.groups), self.chosen.columns, use_threads=False
             ):
                 yield ArrowBatch(rows, self.chosen)
+            held = _has_dictionaries(file.metadata.row_group(self.groups[0]))
         self.file.check()
-        arrow.default_memory_pool().release_unused()
+        if held:
+            arrow.default_memory_pool().release_unused()
+
+
+def _has_dictionaries(group: Any) -> bool:
+    """Say whether columns were read by dictionaries, which the next groups have no use for."""
+    return any(group.column(k).has_dictionary_page for k in range(group.num_columns))
 
 
 @dataclass(frozen=True)
