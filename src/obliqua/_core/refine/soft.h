@@ -26,6 +26,12 @@
 #define OB_INLINE static inline
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define OB_UNROLL_8 _Pragma("GCC unroll 8")
+#else
+#define OB_UNROLL_8
+#endif
+
 #define OB_NOBODY INT32_MIN    /* a child that hardly any of the row reaches */
 #define OB_RARE 1e-3f          /* less of a row than this is not followed */
 /* A tree is small if its nodes times the floats of a row are no more than this. Measured with 64
@@ -317,6 +323,7 @@ OB_INLINE void ob_heights(const ob_soft *s, int64_t node, const int64_t *order, 
     const float *w = s->w + node * s->width;
     float lane[8][8];
     for (int64_t i = 0; i < n; i += 8) {
+        OB_UNROLL_8
         for (int k = 0; k < 8; k++)
             ob_lane(w + k, x + i * s->stride + 8 * k, s->stride, lane[k]);
         for (int r = 0; r < 8; r++)
