@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obliqua._core.refine.soft import Descent
+from obliqua._core.refine.soft import Descent, SoftTree
 from obliqua.data.problem import Problem, encode
 from obliqua.data.table import read_table
 from obliqua.engine.grow import grow
@@ -26,11 +26,12 @@ from obliqua.refine.descent import (
     _Order,
     _refined,
     _scaled,
+    _shares,
     _times,
     _weighted_by,
     refine,
 )
-from obliqua.refine.draft import Draft, class_counts, draft_of, logits_of
+from obliqua.refine.draft import FLOOR, Draft, class_counts, draft_of, logits_of
 from obliqua.refine.rows import SoftRows, soft_rows
 from reference import refine as twin
 
@@ -305,6 +306,42 @@ def test_the_constant_is_not_drawn_to_zero() -> None:
     assert (np.abs(after[:2]) < np.abs(start[0, :2]) - 0.05).all()
     assert np.abs(none - start[0])[:3].max() < 0.5
     assert abs(after[2] - none[2]) < 0.1 < abs(start[0, 2])
+
+
+@pytest.mark.parametrize(("size", "n_blocks"), [(64, 1), (61, 1), (128, 4)])
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("n_classes", [3, 9])
+def test_small_trees_have_the_bits_of_lists_of_rows(
+    size: int, n_blocks: int, n_threads: int, n_classes: int
+) -> None:
+    """Columns of zeros make a tree too wide to be a small one, and change nothing else."""
+    draft, rows = grown(mixed(400), 12)
+    x, more_ptr, more, y, weight = rows.arrays
+    assert more is not None, "levels too"
+    stride, pad = x.shape[1], 1024
+    assert draft.n_nodes * stride <= pad < draft.n_nodes * (stride + pad)
+    y = np.where(y == 2, np.arange(len(y)) % (n_classes - 2) + 2, y).astype(np.int32)
+    found = []
+    for zeros in (0, pad):
+        columns = (np.hstack([x, np.zeros((len(x), zeros), dtype=np.float32)]), more_ptr)
+        normals = np.insert(draft.normals, [stride] * zeros, 0.0, axis=1)
+        logits = np.zeros((draft.n_leaves, 8 if n_classes <= 8 else 16), dtype=np.float32)
+        moved = (*columns, (more + zeros).astype(np.int32), y, weight)
+        soft = SoftTree(moved, (draft.child, normals, logits), n_classes, FLOOR)
+        ones = np.ones(max(normals.shape), dtype=np.float32)
+        shares = _shares(np.ones(draft.n_nodes), draft, n_classes, n_threads)
+        decays, limits = np.full(draft.n_nodes, 1e-3, dtype=np.float32), (50, 2.0, 8.0, 0.02, 0.05)
+        descent = Descent(soft, size, limits, decays, ones, None, shares, n_blocks)
+        order = np.random.default_rng(0).permutation(len(x))
+        with ThreadPoolExecutor(n_threads) as pool:
+            for step in range(0, 12, 4):
+                runs = [pool.submit(descent.run, order, 0, 4, step, k) for k in range(n_threads)]
+                for run in runs:
+                    run.result(60.0)
+        found.append((np.delete(normals, range(stride, stride + zeros), axis=1), logits))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (found[0][0] != draft.normals).any()
 
 
 def test_a_thread_that_will_not_come_is_not_waited_for() -> None:

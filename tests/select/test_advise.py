@@ -261,13 +261,52 @@ def test_the_decision_is_that_of_the_rules(stripes: Advice) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_repeats_by_default() -> None:
+def test_what_a_few_folds_say_is_repeated_by_default() -> None:
     X, y = make_pol(60, random_state=0, return_X_y=True)
     told: list[tuple[int, int]] = []
     advice = advise(X, y, n_folds=2, progress=lambda done, n_all, _: told.append((done, n_all)))
     assert advice.result.n_repeats == 2
-    n_fits = 2 * (2 * 5 + 2 * 3)  # 60 rows have no trees of 16 leaves
-    assert told == [(k + 1, n_fits) for k in range(n_fits)]
+    first, both = 2 * (5 + 2 * 3), 2 * (2 * 5 + 2 * 3)  # 60 rows have no trees of 16 leaves
+    assert told == [(k + 1, first if k < 10 else both) for k in range(both)]
+    asked = advise(X, y, n_folds=2, n_repeats=2)
+    assert advice.describe() == asked.describe()
+    for name, values in asked.result.folds.items():
+        np.testing.assert_array_equal(advice.result.folds[name][:, :-1], values[:, :-1])
+        np.testing.assert_array_equal(
+            advice.result.fold_confusion[name], asked.result.fold_confusion[name]
+        )
+        np.testing.assert_array_equal(advice.result.confusion[name], asked.result.confusion[name])
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("settled", [True, False])
+def test_what_is_not_settled_is_repeated(settled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "SIZES", (2,))
+    monkeypatch.setattr(asking, "settled", lambda evidence: settled)
+    X, y = make_pol(100, random_state=0, return_X_y=True)
+    assert advise(X, y, n_folds=6).result.n_repeats == (1 if settled else 2)
+    assert advise(X, y, n_folds=6, n_repeats=1).result.n_repeats == 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_settled_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "SIZES", (2,))
+    X = uniform(400, 5)
+    y = X[:, 0] > 0.1
+    advice = advise(X, y)
+    assert advice.result.n_repeats == 1
+    assert advice.result.n_folds == 10
+    assert asking.settled(advice.evidence)
+
+
+@pytest.mark.usefixtures("quick")
+def test_trees_of_equal_size_have_five_folds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "SIZES", (4,))
+    X, y = make_pol(150, random_state=1, return_X_y=True)
+    advice = advise(X, y, n_folds=6, n_repeats=1)
+    four = {"four": CartClassifier(pruning=None, max_leaf_nodes=4)}
+    expected = compare(X, y, four, n_folds=5).folds["four"][:, 0].mean()
+    assert advice.curve["axis"][4] == expected
 
 
 def test_the_linear_model_says_nothing_of_its_iterations() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from obliqua.select.advice_words import Wording, leaves_needed
 from obliqua.select.candidates import CANDIDATES
-from obliqua.select.decision import Decision, Evidence, Measured, decide
+from obliqua.select.decision import DOUBT, Decision, Evidence, Measured, decide, settled
 from obliqua.select.result import CompareResult
 
 SURE, UNSURE = 0.001, 0.4
@@ -68,6 +68,21 @@ def test_a_difference_that_may_be_noise_is_no_reason() -> None:
     found = decide(evidence(dense=(94.0, 9.0, 6.0), p=0.051))
     assert found == Decision("axis", "axis", "unclear", "dense")
     assert decide(evidence(dense=(94.0, 9.0, 6.0), p=0.049)).pays == "accuracy"
+
+
+@pytest.mark.parametrize(
+    ("p", "same"), [(0.05 / DOUBT, False), (0.0499 / DOUBT, True), (0.2499, False), (0.25, True)]
+)
+def test_a_decision_is_settled_if_other_p_values_lead_to_it(p: float, same: bool) -> None:
+    assert DOUBT == 5.0
+    assert settled(evidence(dense=(94.0, 9.0, 6.0), p=p)) == same
+
+
+@pytest.mark.parametrize(
+    ("p", "same"), [(0.009, True), (0.011, False), (0.249, False), (0.26, True)]
+)
+def test_p_values_of_leaves_count_too(p: float, same: bool) -> None:
+    assert settled(evidence(dense=(90.0, 4.0, 3.0), sparse=(), p=1.0, leaves_p=p)) == same
 
 
 def test_a_difference_that_is_sure_but_small_is_no_reason() -> None:

@@ -76,6 +76,25 @@ def test_advise_keeps_what_was_measured_before_the_trees_of_equal_size() -> None
     assert part.notes[-1] == "Stopped before trees of equal size were grown."
 
 
+@pytest.mark.parametrize("after", [1, 20])
+def test_advise_keeps_the_first_repeat(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("obliqua.select.advise.settled", lambda evidence: False)
+    X, y = rows()
+    first: list[str] = []
+
+    def step(done: int, total: int, name: str) -> None:
+        first.append(name)
+        if len(first) > 3 * len(set(first)) and done == 3 * len(set(first)) + after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(PartlyCompared) as caught:
+        obliqua.advise(X, y, n_folds=3, progress=step)
+    part = caught.value.result
+    assert {len(values) for values in part.folds.values()} == {3}
+    assert part.n_repeats == 1
+    assert part.notes[-1] == "Stopped after 3 of 6 folds."
+
+
 @pytest.mark.parametrize("command", ["compare", "advise"])
 def test_the_command_prints_what_is_known(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

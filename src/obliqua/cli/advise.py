@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 @shared.task_option
 @shared.features_options
 @shared.types_option
-@shared.folds_options(None, "; twice below 2,000 rows, else once, if not given")
+@shared.folds_options(
+    None, "; once, if not given, and once more below 2,000 rows if that may change the advice"
+)
 @click.option(
     "--max-rows",
     type=shared.at_least(2),

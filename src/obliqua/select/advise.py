@@ -17,6 +17,7 @@ from obliqua.estimators._fitted import TreesEstimator
 from obliqua.estimators._labels import encode_labels
 from obliqua.select.adapt import adapted
 from obliqua.select.advice import Advice
+from obliqua.select.advice_words import FEW_FOLDS
 from obliqua.select.candidates import CANDIDATES, NUMBER_CANDIDATES, Candidate
 from obliqua.select.compare import (
     Folds,
@@ -25,7 +26,7 @@ from obliqua.select.compare import (
     cross_validate,
     folds_of,
 )
-from obliqua.select.decision import RICHER, Evidence, Measured, decide
+from obliqua.select.decision import RICHER, Evidence, Measured, decide, settled
 from obliqua.select.forecast import MOST_SECONDS, forecast, too_slow, warn_of_time
 from obliqua.select.result import MEASURES, CompareResult, paired_error, paired_p_value
 from obliqua.select.task import note_of_numbers, task_of
@@ -36,7 +37,9 @@ __all__ = ["Advice", "advise"]
 SIZES = (2, 4, 8, 16, 32, 64)
 #: So many rows for each leaf there must be at least, or trees of that size are not grown.
 ROWS_PER_LEAF = 5
-#: Below so many rows one cross-validation says too little.
+#: Folds in which trees of given sizes are cross-validated: nothing is tested about them.
+SIZE_FOLDS = 5
+#: Below so many rows one cross-validation may say too little.
 FEW_ROWS = 2_000
 #: Of a class that is rarer, all rows are kept, so that folds remain possible.
 RARE = 10
@@ -83,9 +86,10 @@ def advise(
     n_folds : int, default=10
         Folds of a cross-validation; fewer if the smallest class has fewer rows.
     n_repeats : int or None, default=None
-        How often to cross-validate, with other folds each time. `None` is twice below 2,000
-        rows, where noise is large and time short, and once otherwise. Trees of given sizes are
-        cross-validated once.
+        How often to cross-validate, with other folds each time. `None` is once, and once more
+        below 2,000 rows if p-values that are five times as large or small would lead to another
+        decision, or there are five folds or fewer. Trees of given sizes are cross-validated
+        once, in at most five folds.
     max_rows : int or None, default=20000
         Of a larger table so many rows are drawn, each class with its share; `None` takes all. Of
         a rare class ten rows are kept, or all if it has fewer, also if that makes more rows.
@@ -95,7 +99,7 @@ def advise(
         The number of processes, as joblib counts them. Times aside it never changes a result.
     progress : callable, default=None
         Called after each fit with the number of finished fits, the number of all, and what was
-        fitted.
+        fitted. The number of all grows if it is cross-validated once more.
 
     Returns
     -------
@@ -135,20 +139,32 @@ def advise(
         check_count("max_rows", max_rows, 2, ", or None for all rows")
     X, truth, notes = _drawn(X, truth, max_rows, random_state, task)
     estimators, candidates, more = _candidates(X, categorical_features, random_state, task)
-    n_repeats = _repeats(len(truth)) if n_repeats is None else n_repeats
-    asked = Folds(n_folds, n_repeats, random_state, n_jobs)
+    asked = Folds(n_folds, 1 if n_repeats is None else n_repeats, random_state, n_jobs)
     folding, folds, fewer = folds_of(truth, task, asked)
-    estimators, candidates, sized, slow = _in_time(X, truth, estimators, candidates, folds)
+    again = n_repeats is None and len(truth) < FEW_ROWS
+    most = replace(folds, n_repeats=2) if again else folds
+    estimators, candidates, sized, slow = _in_time(X, truth, estimators, candidates, most)
     more = (*slow, *more)
-    step = None if progress is None else _Steps(progress, len(estimators) * n_repeats, len(sized))
+    of_sizes = replace(folds, n_folds=min(folds.n_folds, SIZE_FOLDS), n_repeats=1)
+    n_first = len(estimators) * folds.n_folds
+    n_fits = n_first * folds.n_repeats + len(sized) * of_sizes.n_folds
+    step = None if progress is None else _Steps(progress, n_fits)
     result = cross_validate(X, folding, estimators, folds, step, (*found_out, *notes, *fewer))
+    few = folds.n_folds <= FEW_FOLDS  # then no p-value says much
+    if again and (few or not settled(_evidence(result, candidates))):
+        if step is not None:
+            step.total += n_first
+        try:
+            second = cross_validate(X, folding, estimators, replace(folds, before=1), step)
+        except KeyboardInterrupt as error:
+            note = f"Stopped after {folds.n_folds} of {2 * folds.n_folds} folds."
+            raise _part_of(result, note) from error
+        result = result.and_again(second)
     trees = {f"{name}@{size}": tree for (name, size), tree in sized.items()}
     try:
-        # Nothing is tested about these, so the first division into folds is enough.
-        grown = cross_validate(X, folding, trees, replace(folds, n_repeats=1), step)
+        grown = cross_validate(X, folding, trees, of_sizes, step)
     except KeyboardInterrupt as error:
-        notes = (*result.notes, "Stopped before trees of equal size were grown.")
-        raise PartlyCompared(replace(result, notes=notes)) from error
+        raise _part_of(result, "Stopped before trees of equal size were grown.") from error
     curve: dict[str, dict[int, float]] = {}
     for name, size in sized:
         score = float(grown.folds[f"{name}@{size}"][:, 0].mean())
@@ -167,10 +183,15 @@ def _in_time(
 ) -> tuple[dict[str, Any], tuple[Candidate, ...], dict[tuple[str, int], Any], tuple[str, ...]]:
     """Leave out what takes too long, make trees of given sizes, and say how long all will take."""
     sized = _sized(estimators, candidates, len(truth))
-    trees = {f"{name}@{size}": tree for (name, size), tree in sized.items()}
+    # The largest tree of a kind is timed; smaller ones take their share of that.
+    largest = {name: max(size for other, size in sized if other == name) for name, _ in sized}
+    trees = {f"{name}@{size}": sized[name, size] for name, size in largest.items()}
     seconds = forecast({**estimators, **trees}, X, truth, folds.n_folds, folds.random_state)
+    for name, size in sized if seconds else ():
+        of_largest = seconds[f"{name}@{largest[name]}"]
+        seconds[f"{name}@{size}"] = of_largest * size / largest[name]
     fits = dict.fromkeys(estimators, folds.n_folds * folds.n_repeats)
-    fits |= dict.fromkeys(trees, folds.n_folds)
+    fits |= {f"{name}@{size}": min(folds.n_folds, SIZE_FOLDS) for name, size in sized}
     kinds = {each.name: each.kind for each in candidates}
     known = {name: one for name, one in seconds.items() if kinds.get(name) in RICHER}
     slow = too_slow(known, fits, MOST_SECONDS, "it is tried with fewer rows, as max_rows says")
@@ -181,21 +202,18 @@ def _in_time(
     return {each.name: estimators[each.name] for each in left}, left, sized, tuple(slow.values())
 
 
-def _repeats(n_rows: int) -> int:
-    return 2 if n_rows < FEW_ROWS else 1
+def _part_of(result: CompareResult, note: str) -> PartlyCompared:
+    return PartlyCompared(replace(result, notes=(*result.notes, note)))
 
 
 class _Steps:
-    """Count the fits of two comparisons as one, for who is told of progress."""
+    """Count the fits of several comparisons as one, for who is told of progress."""
 
-    def __init__(self, progress: Callable[[int, int, str], None], first: int, second: int) -> None:
+    def __init__(self, progress: Callable[[int, int, str], None], total: int) -> None:
         self.progress = progress
-        self.first, self.second = first, second  # fits for each fold
-        self.before, self.total = 0, 0
+        self.before, self.total = 0, total
 
     def __call__(self, done: int, n_fits: int, name: str) -> None:
-        if not self.total:  # only now the number of folds is known
-            self.total = n_fits // self.first * (self.first + self.second)
         self.progress(self.before + done, self.total, name)
         if done == n_fits:
             self.before += n_fits

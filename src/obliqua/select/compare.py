@@ -167,12 +167,15 @@ class Folds:
         As `compare` takes them; `n_folds` no more than there can be.
     n_jobs : int or None
         The number of processes.
+    before : int
+        Repeats that were made before these.
     """
 
     n_folds: int
     n_repeats: int
     random_state: int
     n_jobs: int | None
+    before: int = 0
 
 
 def folds_of(
@@ -416,8 +419,9 @@ def _estimators(
 
 def _divisions(folding: _Classes | _Numbers, folds: Folds) -> Iterator[tuple[AnyArray, AnyArray]]:
     """Training and test rows of each fold of each repeat."""
-    seeds = np.random.SeedSequence(folds.random_state).generate_state(folds.n_repeats)
-    for seed in seeds.tolist():
+    last = folds.before + folds.n_repeats
+    seeds = np.random.SeedSequence(folds.random_state).generate_state(last)
+    for seed in seeds[folds.before :].tolist():
         yield from folding.split(folds.n_folds, seed)
 
 

@@ -34,11 +34,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from obliqua.select.result import LEVEL
 
-__all__ = ["FLOORS", "RICHER", "WORTH", "Decision", "Evidence", "Measured", "decide", "gain_of"]
+__all__ = [
+    "FLOORS",
+    "RICHER",
+    "WORTH",
+    "Decision",
+    "Evidence",
+    "Measured",
+    "decide",
+    "gain_of",
+    "settled",
+]
 
 #: A smaller gain changes nobody's mind: in accuracy; in shares of the root mean square error.
 WORTH = {"classification": 0.005, "regression": 0.02}
@@ -48,6 +58,8 @@ RICHER = ("oblique", "leaves")
 FEWER_LEAVES = 0.5
 #: The level for what is said where nothing else was found.
 SURE = 0.01
+#: By what factor a p-value of one cross-validation may well be wrong.
+DOUBT = 5.0
 #: The choice where nothing is better than always giving the same answer.
 FLOORS = {"classification": "majority", "regression": "mean"}
 
@@ -358,6 +370,33 @@ def decide(evidence: Evidence) -> Decision:
         floor if tree is None else tree.name,
         pays,
         None if oblique is None else oblique.name,
+    )
+
+
+def settled(evidence: Evidence) -> bool:
+    """Say whether more of the same evidence will hardly change the decision.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What was measured.
+
+    Returns
+    -------
+    bool
+        Whether p-values that are `DOUBT` times as large, or as small, lead to the same decision.
+    """
+    decision = decide(evidence)
+    return all(
+        decide(
+            replace(
+                evidence,
+                p_score={pair: min(p * factor, 1.0) for pair, p in evidence.p_score.items()},
+                p_leaves={pair: min(p * factor, 1.0) for pair, p in evidence.p_leaves.items()},
+            )
+        )
+        == decision
+        for factor in (DOUBT, 1.0 / DOUBT)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -111,6 +111,31 @@ class CompareResult:
     fold_confusion: Mapping[str, Int64Array] = field(default_factory=dict)
     task: str = "classification"
     costs: Costs = ()
+
+    def and_again(self, other: CompareResult) -> CompareResult:
+        """Return the repeats of both as those of one comparison, with the notes of this one.
+
+        Parameters
+        ----------
+        other : CompareResult
+            The same methods on the same rows, with other folds.
+
+        Returns
+        -------
+        CompareResult
+            Both.
+        """
+
+        def joined(mine: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: np.concatenate([mine[name], others[name]]) for name in mine}
+
+        return replace(
+            self,
+            folds=joined(self.folds, other.folds),
+            confusion=joined(self.confusion, other.confusion),
+            fold_confusion=joined(self.fold_confusion, other.fold_confusion),
+            n_repeats=self.n_repeats + other.n_repeats,
+        )
 
     @cached_property
     def macro_f(self) -> dict[str, FloatArray]:

@@ -64,6 +64,7 @@ cdef extern from "soft.h" nogil:
         float* left
         float* right
         int64_t capacity
+        float* x
         float* g
         float* ga
         float* ga_sum
@@ -96,7 +97,7 @@ cdef extern from "soft.h" nogil:
     void ob_soft_sides(const ob_soft*, int64_t, int64_t, uint8_t*, int64_t)
     void ob_soft_walk(const ob_soft*, int64_t, int64_t, int32_t*, double*)
     void ob_soft_nearness(const ob_soft*, int64_t, int64_t, const int64_t*, float, int64_t*)
-    int OB_HALVINGS
+    int OB_HALVINGS, OB_SMALL
     float ob_line_error(const ob_soft*, const float*, int64_t, int64_t, float, float)
     int ob_wait(ob_barrier*)
     void ob_give_up(ob_barrier*)
@@ -352,6 +353,7 @@ cdef class Descent:
         cdef float[:, ::1] floats
         cdef float[:, ::1] here
         cdef float[:, ::1] leaf_floats
+        cdef float[::1] beside
         arrays = (
             np.zeros(n_nodes * capacity, dtype=np.int32),
             np.zeros(2 * n_nodes * capacity, dtype=np.int32),
@@ -372,6 +374,11 @@ cdef class Descent:
         self.reached[b].height = &here[0, 0]
         self.reached[b].left, self.reached[b].right = &here[1, 0], &here[2, 0]
         self.reached[b].capacity = capacity
+        self.reached[b].x = NULL
+        if self.tree.soft.number == NULL and n_nodes * self.tree.soft.stride <= OB_SMALL:
+            beside = np.zeros(capacity * self.tree.soft.stride, dtype=np.float32)
+            self.held.append(beside)
+            self.reached[b].x = &beside[0]
         self.reached[b].g = self.reached[b].ga = self.reached[b].ga_sum = NULL
         return 0
 
