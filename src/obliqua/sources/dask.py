@@ -91,7 +91,9 @@ class DaskPiece:
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Return the rows, some at a time."""
         X, y, w = self.X, self.y, self.w
-        frame = hasattr(X, "iloc")
+        frame = hasattr(X, "iloc") and hasattr(X, "columns")
+        if not frame:
+            _check_matrix(X, len(self.chosen.features))
         if frame and self.chosen.learnt and y is None:
             y = _columns(X, self.chosen.learnt)
         if frame and self.chosen.weight is not None and w is None:
@@ -110,6 +112,17 @@ class DaskPiece:
                 yield PandasBatch(X.iloc[here], self.chosen, *some)
             else:
                 yield ArrayBatch(np.asarray(X[here]), *some)
+
+
+def _check_matrix(X: Any, n_columns: int) -> None:
+    """Refuse a partition that is no matrix of so many columns, whatever its collection says."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or shape[1] != n_columns:
+        what = type(X).__name__ + (f" of shape {tuple(shape)}" if shape else "")
+        raise ValueError(
+            f"it holds {what}, which the collection says is rows of {n_columns} features. Let "
+            "what makes partitions return the same kind of rows for each."
+        )
 
 
 def _columns(frame: Any, names: Sequence[str]) -> Any:
@@ -136,6 +149,11 @@ def _plain(values: Any) -> Any:
 def dask_table(X: Any, y: Any, weights: Any) -> LargeTable:
     """Return an array or a frame of Dask as a table in pieces; nothing is computed."""
     require("dask", "dask", PURPOSE)
+    if y is None:
+        raise TypeError(
+            "y says what is learnt from X: the name of a column of a frame, or a collection with "
+            "the partitions of X; got None."
+        )
     if hasattr(X, "columns"):
         return _frame_table(X, y, weights)
     if X.ndim != 2:
@@ -337,6 +355,8 @@ def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
                 raise
             except Exception as error:  # whatever those raise who make it
                 what = f"{type(error).__name__}: {error}"
+                if isinstance(error, OSError):
+                    what += ". Keep what it is made of in place until the fit has ended"
                 raise ValueError(f"{name} cannot be loaded: {what}") from error
             _release_unused()
             loaded = part.with_piece(part.piece.loaded(*rows))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
+from obliqua.data.encoding import NUMERIC
 from obliqua.io.files import cannot_write, whole_file
 from obliqua.sources.pieces import ARROW
 from obliqua.sources.survey import TablePart
@@ -72,7 +73,11 @@ def _opened(estimator: Any, X: Any, method: str) -> tuple[Any, LargeTable]:
     encoding = getattr(getattr(estimator, "model_", None), "encoding", None)
     known = () if encoding is None else encoding.columns
     text = [str(name) for name, column in zip(names, known, strict=False) if column.text]
-    return call, with_features(X, tuple(map(str, names)), text)
+    table = with_features(X, tuple(map(str, names)), text)
+    for column in known:
+        if column.kind == NUMERIC and column.name in table.odd_cells:
+            raise ValueError(table.odd_cells[column.name])
+    return call, table
 
 
 def _in_parts(call: Any, table: LargeTable) -> Iterator[AnyArray]:
