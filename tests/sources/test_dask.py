@@ -233,6 +233,21 @@ def test_chunks_that_are_narrower(rows: Any) -> None:
         CartClassifier().fit(chunked, rows[1])
 
 
+def test_scores(rows: Any) -> None:
+    X, y, w = rows
+    model = CartClassifier(max_depth=2, pruning=None)
+    frame, lazy = framed(rows)
+    model.fit(frame.drop(columns=["y", "w"]), frame["y"])
+    known = model.score(frame.drop(columns=["y", "w"]), frame["y"], frame["w"])
+    assert model.score(lazy, "y", "w") == model.score(lazy, lazy["y"], lazy["w"]) == known
+    chunked = da.from_array(X, chunks=(LENGTHS, 4))
+    model.fit(X, y)
+    assert model.score(chunked, da.from_array(y, chunks=(LENGTHS,)), w) == known
+    nan = lazy.assign(y=lazy["y"].where(lazy["a"] < 2))
+    with pytest.raises(ValueError, match="y has no label in"):
+        model.fit(frame.drop(columns=["y", "w"]), frame["y"]).score(nan, "y")
+
+
 def test_fitting_does_not_import_dask() -> None:
     code = (
         "import sys, numpy as np; from obliqua import CartClassifier; "

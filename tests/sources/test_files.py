@@ -484,6 +484,39 @@ def test_predictions(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
         plain.predict(str(folder / "?.parquet"))
 
 
+def test_scores(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
+    """Labels, numbers and weights are columns; the score is that of the rows in memory."""
+    for estimator, y in ((ESTIMATORS["CART"], "label"), (ESTIMATORS["numbers"], "number")):
+        model = clone(estimator).fit(frame[FEATURES], frame[y])
+        known = model.score(frame[FEATURES], frame[y], frame["w"])
+        for X in (str(folder / "?.parquet"), pl.scan_parquet(folder / "?.parquet")):
+            assert model.score(X, y, "w") == known
+        assert model.score(str(folder / "?.csv"), y) == model.score(frame[FEATURES], frame[y])
+    with pytest.raises(TypeError, match="y is the name of the column that is learnt"):
+        model.score(str(folder / "?.csv"), frame["number"])
+    with pytest.raises(TypeError, match="sample_weight is the name of a column"):
+        model.score(str(folder / "?.csv"), "number", frame["w"])
+    frame.iloc[:0].to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="The table has no rows"):
+        model.score(tmp_path / "t.parquet", "number")
+    frame.assign(number=[*frame["number"][:-1], np.nan]).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"t\.parquet .*: y has no value in row 5999 of"):
+        model.score(tmp_path / "t.parquet", "number")
+
+
+def test_digits_are_classes_again(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,label\n" + "".join(f"{k % 9},{k % 9 // 5:02}\n" for k in range(90)))
+    tree = CartClassifier(max_depth=1, pruning=None)
+    tree.fit(pd.DataFrame({"a": [0.0, 1, 8, 7]}), ["00", "00", "01", "01"])
+    assert tree.score(path, "label") == tree.score(*_read(path))
+
+
+def _read(path: Path) -> tuple[Any, Any]:
+    rows = pd.read_csv(path, dtype={"label": str})
+    return rows[["a"]], rows["label"].tolist()
+
+
 @pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["x", "y", "z"])])
 def test_categories_of_polars(kind: Any) -> None:
     """Their numbers are unsigned, and some are missing."""

@@ -14,7 +14,7 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,7 +27,7 @@ from obliqua.sources.pieces import ArrayBatch, Batch, Chosen
 from obliqua.sources.running import PartPass, with_part
 from obliqua.sources.tables import BOOLS, NUMBERS, SINGLE, TEXT, LargeTable
 
-__all__ = ["DaskTasks", "dask_table", "is_dask", "predicted"]
+__all__ = ["DaskTasks", "compared", "dask_table", "is_dask", "predicted"]
 
 LOG = logging.getLogger("obliqua.passes")
 JOINED_AT_ONCE = 2  # answers: all that are joined by a task are in its memory
@@ -279,6 +279,22 @@ def predicted(estimator: Any, method: str, X: Any) -> Any:
         return X.map_blocks(_of_block, estimator, method, drop_axis=1, dtype=said.dtype)
     chunks = (X.chunks[0], (said.shape[1],))
     return X.map_blocks(_of_block, estimator, method, chunks=chunks, dtype=said.dtype)
+
+
+def compared(
+    estimator: Any, X: Any, y: Any, weights: Any, check: Callable[[Any], None]
+) -> tuple[AnyArray, AnyArray, AnyArray | None]:
+    """Return what is true of the rows of a collection, what is said of them, and weights.
+
+    `check` refuses what cannot be true.
+    """
+    base = require("dask.base", "dask", PURPOSE)
+    several = isinstance(y, list) and all(isinstance(name, str) for name in y)
+    truth = X[y] if isinstance(y, str) or several else y
+    weights = X[weights] if isinstance(weights, str) else weights
+    truth, said, weights = base.compute(truth, predicted(estimator, "predict", X), weights)
+    check(np.asarray(truth))
+    return np.asarray(truth), np.asarray(said), None if weights is None else np.asarray(weights)
 
 
 def _of_block(block: Any, estimator: Any, method: str) -> AnyArray:
