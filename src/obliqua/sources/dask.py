@@ -31,6 +31,8 @@ __all__ = ["DaskTasks", "compared", "dask_table", "is_dask", "predicted"]
 
 LOG = logging.getLogger("obliqua.passes")
 JOINED_AT_ONCE = 2  # answers: all that are joined by a task are in its memory
+#: Seconds between two looks at a cluster: longer than workers take to tell how they are.
+LOOK = 20.0
 TASKS_OF_A_THREAD = 2  # in a pass: few answers wait and travel, and no thread waits for long
 
 
@@ -357,6 +359,14 @@ class TaskLoad(NamedTuple):
 SMALLER = "Give smaller partitions (rechunk, repartition), or workers with more memory."
 
 
+class TooLarge(NamedTuple):
+    """What is said where workers are lost: the name of a task, what was too large, what to do."""
+
+    called: Callable[[Any], str]
+    what: str
+    advice: str
+
+
 def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
     """Do one pass over some partitions, one after another, and join what they answer."""
     one_pass, here = sent.value, load.value
@@ -388,6 +398,44 @@ def _release_unused() -> None:
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()
+
+
+def _waited(client: Any, tasks: dict[Any, Any], last: Any) -> Any:
+    """Wait for what workers make of some tasks; look now and then whether they go on."""
+    wait = require("distributed", "dask", PURPOSE).wait
+    answer = client.get(tasks, last, sync=False)
+    before = None
+    try:
+        while not answer.done():
+            try:
+                wait(answer, timeout=LOOK)
+            except TimeoutError:
+                before = _checked_workers(client.run_on_scheduler(_at_workers), before)
+        return answer.result()
+    finally:
+        answer.release()
+
+
+def _at_workers(dask_scheduler: Any) -> list[tuple[str, int, str]]:
+    """Return of each worker whether it takes tasks, how many it is at, and what it has spilled."""
+    return [
+        (worker.status.name, len(worker.executing), str(worker.metrics.get("spilled_bytes")))
+        for worker in dask_scheduler.workers.values()
+    ]
+
+
+def _checked_workers(now: list[Any], before: list[Any] | None) -> list[Any]:
+    """Refuse to wait for workers none of which goes on; tell if there are none."""
+    if not now:
+        LOG.warning("the cluster of Dask has no workers: the fit waits for one")
+    still = all(status == "paused" and not n_tasks for status, n_tasks, _ in now)
+    if now and still and now == before:
+        raise MemoryError(
+            "All workers of Dask are paused, and none goes on: their memory is full, of persisted "
+            "rows for instance, and they cannot write it to disk (their local_directory may be "
+            f"full, or not writable; their logs tell). Free memory or disk. {SMALLER}"
+        )
+    return now
 
 
 def _join(sent: Parcel, *answers: Any) -> Any:
@@ -537,19 +585,42 @@ class DaskTasks:
         return client if hasattr(client, "nthreads") else None
 
     def _computed(self, tasks: dict[Any, Any], last: Any) -> Any:
-        """Let a pass be done; what becomes of a cluster is told."""
+        """Let a pass be done."""
+        too_large = TooLarge(self._called, "a partition and what is made of it", SMALLER)
+
+        def work() -> Any:
+            client = self._client
+            return self._get(tasks, last) if client is None else _waited(client, tasks, last)
+
+        return self.done(work, too_large)
+
+    def done(self, work: Callable[[], Any], too_large: TooLarge) -> Any:
+        """Let a cluster do some work; what becomes of it is told.
+
+        Parameters
+        ----------
+        work : callable
+            Waits for what the cluster does.
+        too_large : TooLarge
+            What is said if workers are lost.
+
+        Returns
+        -------
+        object
+            What it has found.
+        """
         client = self._client
         if client is None:
-            return self._get(tasks, last)
+            return work()
         try:
             if client.status == "running":
-                return self._get(tasks, last)
+                return work()
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
                 raise RuntimeError(
-                    f"{self._called(error.args[0])}: the workers that were at it were lost, one "
-                    "after another. Most often the memory of a worker is too small for a "
-                    f"partition and what is made of it; its log tells. {SMALLER}"
+                    f"{too_large.called(error.args[0])}: the workers that were at it were lost, "
+                    "one after another. Most often the memory of a worker is too small for "
+                    f"{too_large.what}; its log tells. {too_large.advice}"
                 ) from error
             if client.status == "running":
                 raise
@@ -560,7 +631,7 @@ class DaskTasks:
         """Return what messages call the partitions of a task."""
         number = key[1] if isinstance(key, tuple) and "obliqua-answer" in str(key[0]) else None
         if number is None:
-            return f"The task {key!r}"
+            return "Some partitions"
         names = [part.piece.name for part in self._loads[number][1].parts]
         return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
