@@ -145,6 +145,8 @@ def test_what_dask_is_given_wrongly(rows: Any) -> None:
     chunked = da.from_array(X, chunks=(LENGTHS, 4))
     with pytest.raises(TypeError, match="has no names of columns"):
         CartClassifier().fit(chunked, "y")
+    with pytest.raises(TypeError, match=r"y says what is learnt from X: .* got None"):
+        CartClassifier().fit(chunked, None)
     with pytest.raises(ValueError, match=r"partition \d: Column 0 contains infinity"):
         CartClassifier().fit(chunked + np.inf, y)
     with pytest.raises(ValueError, match="two dimensions"):
@@ -205,6 +207,45 @@ def test_partitions_that_are_not_what_the_frame_says(rows: Any) -> None:
         lazy = dd.from_map(lambda part: part, [frame, second], meta=frame.iloc[:0])
         with pytest.raises(ValueError, match=said):
             CartClassifier().fit(lazy, "y", "w")
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda part: None, "it holds NoneType, which the collection says is rows of 3 features"),
+        (lambda part: part.to_numpy(), r"it holds ndarray of shape \(2500, 4\), which"),
+    ],
+)
+def test_partitions_that_hold_no_rows(made: Any, said: str, rows: Any) -> None:
+    frame = framed(rows)[0][["a", "b", "c", "y"]]
+    lazy = dd.from_map(lambda part: part, [frame, made(frame)], meta=frame.iloc[:0])
+    with pytest.raises(ValueError, match=f"partition 1: {said}"):
+        CartClassifier().fit(lazy, "y")
+
+
+def test_chunks_that_are_narrower(rows: Any) -> None:
+    def narrower(block: Any) -> Any:
+        return block[:, :3] if len(block) == 1500 else block
+
+    chunked = da.from_array(rows[0], chunks=(LENGTHS, 4))
+    chunked = chunked.map_blocks(narrower, dtype=float, meta=chunked._meta)
+    with pytest.raises(ValueError, match=r"partition 3: it holds ndarray of shape \(1500, 3\)"):
+        CartClassifier().fit(chunked, rows[1])
+
+
+def test_scores(rows: Any) -> None:
+    X, y, w = rows
+    model = CartClassifier(max_depth=2, pruning=None)
+    frame, lazy = framed(rows)
+    model.fit(frame.drop(columns=["y", "w"]), frame["y"])
+    known = model.score(frame.drop(columns=["y", "w"]), frame["y"], frame["w"])
+    assert model.score(lazy, "y", "w") == model.score(lazy, lazy["y"], lazy["w"]) == known
+    chunked = da.from_array(X, chunks=(LENGTHS, 4))
+    model.fit(X, y)
+    assert model.score(chunked, da.from_array(y, chunks=(LENGTHS,)), w) == known
+    nan = lazy.assign(y=lazy["y"].where(lazy["a"] < 2))
+    with pytest.raises(ValueError, match="y has no label in"):
+        model.fit(frame.drop(columns=["y", "w"]), frame["y"]).score(nan, "y")
 
 
 def test_fitting_does_not_import_dask() -> None:

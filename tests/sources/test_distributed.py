@@ -7,9 +7,11 @@ import signal
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cloudpickle
 import numpy as np
@@ -18,9 +20,18 @@ import pytest
 from sklearn.base import clone
 
 from interrupts import ctrl_c_means
-from obliqua import CartClassifier, CartRegressor, HHCartClassifier
+from obliqua import (
+    CartClassifier,
+    CartRegressor,
+    HHCartClassifier,
+    ObliqueForestClassifier,
+    ObliqueTreeRegressor,
+    OC1Classifier,
+)
 from obliqua.engine.grow_from import AtOnce
+from obliqua.sources import dask as dask_source
 from obliqua.sources import rows as source_rows
+from obliqua.sources import tree_tasks
 from obliqua.sources.dask import DaskTasks
 
 dask = pytest.importorskip("dask")
@@ -69,6 +80,9 @@ def frame() -> pd.DataFrame:
     found["y"] = (value > 0).astype(int)
     found["number"] = value
     found["w"] = rng.integers(1, 4, N_ROWS) * 0.37
+    found["town"] = rng.choice(["here", "there", "nowhere"], N_ROWS)
+    found["gaps"] = np.where(rng.random(N_ROWS) < 0.2, np.nan, value)
+    found.loc[:299] = found.loc[300:599].to_numpy()  # equal rows, in several files
     return found
 
 
@@ -78,6 +92,24 @@ def files(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> str:
     for k in range(9):
         frame[k::9].to_parquet(folder / f"{k}.parquet", index=False)
     return str(folder / "*.parquet")
+
+
+@contextmanager
+def no_failure_allowed(client: Any) -> Iterator[None]:
+    """Let the scheduler give a task up when a worker was lost at it."""
+
+    def allow(n: int) -> None:
+        def change(dask_scheduler: Any) -> None:
+            dask_scheduler.allowed_failures = n
+
+        client.run_on_scheduler(change)
+
+    allow(0)
+    try:
+        yield
+    finally:
+        allow(3)
+        client.wait_for_workers(2, timeout=60)
 
 
 def kinds_of(one_pass: Any) -> set[str]:
@@ -107,26 +139,51 @@ class Killing:
         return self.one_pass.joined(answers)
 
 
-CLASSES = HHCartClassifier(variant="dominant", max_depth=3, pruning="holdout")
-NUMBERS = CartRegressor(max_depth=3, pruning=None)
+class Passes(NamedTuple):
+    """A fit with passes of several kinds."""
+
+    estimator: Any
+    kinds: set[str]
+    y: str = "y"
+    features: list[str] = FEATURES
+
+
 SURVEY = {"FirstLook", "WeightLook", "LevelLook"}
 GROWTH = {"NodeSums", "LineRanges", "LineHistogram", "OpenHistogram", "LineValues", "NodeRows"}
 HELD_OUT = {"KeysOfBatches", "HashHistogram", "NextPieces", "DivideRows", "SumsOfLeaves"}
 SPREAD = {"LeafRanges", "LeafSums"}
 EVERY_KIND = {
-    "classes": (CLASSES, "y", SURVEY | GROWTH | HELD_OUT | SPREAD | {"ScatterSums"}),
-    "numbers": (NUMBERS, "number", SURVEY | GROWTH | SPREAD | {"NumberBits", "NumberDigits"}),
+    "classes": Passes(
+        HHCartClassifier(variant="dominant", max_depth=3, pruning="holdout"),
+        SURVEY | GROWTH | HELD_OUT | SPREAD | {"ScatterSums", "CountShared"},
+    ),
+    "numbers": Passes(
+        CartRegressor(max_depth=3, pruning=None),
+        SURVEY | GROWTH | SPREAD | {"NumberBits", "NumberDigits"},
+        "number",
+    ),
+    "levels and gaps": Passes(
+        HHCartClassifier(variant="dominant", max_depth=2, class_weight="balanced", pruning=None),
+        {"ClassLook", "CodedSums", "SeenAs", "MissingColumns"},
+        features=["a", "b", "town", "gaps"],
+    ),
+    "slopes": Passes(
+        ObliqueTreeRegressor(max_depth=2, pruning="holdout"),
+        {"DistinctNumbers", "ColumnSums"},
+        "number",
+    ),
+    "samples": Passes(
+        OC1Classifier(max_depth=2, pruning=None, n_restarts=2, sample_rows=300), {"SampledRows"}
+    ),
+    "forest": Passes(
+        ObliqueForestClassifier(4, max_samples=200, oob_score=True, random_state=0),
+        {"FactsLook", "ColumnsLook", "ValuesInBins", "DrawnLook", "OutOfBagLook", "EqualLook"},
+    ),
 }
 
 
 def killed_in(
-    kinds: set[str],
-    estimator: Any,
-    y: str,
-    frame: Any,
-    files: str,
-    tmp_path: Path,
-    monkeypatch: Any,
+    kinds: set[str], fit: Passes, frame: Any, files: str, tmp_path: Path, monkeypatch: Any
 ) -> tuple[set[str], int]:
     """Fit with a kill in the first pass of each kind; compare; return kinds, and passes."""
     monkeypatch.setattr(source_rows.MemoryPlan, "at_once", AtOnce(bins=1 << 12, rows=FEW_ROWS))
@@ -148,9 +205,10 @@ def killed_in(
 
     with monkeypatch.context() as patched:
         patched.setattr(DaskTasks, "__call__", killing)
-        lazy = dd.read_parquet(files)[[*FEATURES, y, "w"]]
-        found = clone(estimator).fit(lazy, y, "w")
-    assert found.tree_ == clone(estimator).fit(frame[FEATURES], frame[y], frame["w"]).tree_
+        lazy = dd.read_parquet(files)[[*fit.features, fit.y, "w"]]
+        found = clone(fit.estimator).fit(lazy, fit.y, "w")
+    whole = clone(fit.estimator).fit(frame[fit.features], frame[fit.y], frame["w"])
+    assert found.model_ == whole.model_
     assert n_killed
     return seen, n_passes
 
@@ -159,8 +217,8 @@ def test_workers_that_are_killed(
     client: Any, frame: Any, files: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
     kinds = {"FirstLook", "LineHistogram", "NodeRows"}
-    model = CartClassifier(max_depth=3, pruning=None)
-    killed_in(kinds, model, "y", frame, files, tmp_path, monkeypatch)
+    fit = Passes(CartClassifier(max_depth=3, pruning=None), kinds)
+    killed_in(kinds, fit, frame, files, tmp_path, monkeypatch)
     assert {path.name for path in tmp_path.iterdir()} == kinds
 
 
@@ -169,13 +227,45 @@ def test_workers_that_are_killed(
 def test_a_worker_is_killed_in_every_kind_of_pass(
     name: str, client: Any, frame: Any, files: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    estimator, y, kinds = EVERY_KIND[name]
-    seen, n_passes = killed_in(kinds, estimator, y, frame, files, tmp_path, monkeypatch)
-    assert seen >= kinds
+    fit = EVERY_KIND[name]
+    monkeypatch.setattr("obliqua.sources.forests.EDGES", 64)  # few values stand at one
+    seen, n_passes = killed_in(fit.kinds, fit, frame, files, tmp_path, monkeypatch)
+    assert seen >= fit.kinds
     # Tasks are done again, passes are not.
     (tmp_path / "none").mkdir()
-    again = killed_in({"FirstLook"}, estimator, y, frame, files, tmp_path / "none", monkeypatch)
+    again = killed_in({"FirstLook"}, fit, frame, files, tmp_path / "none", monkeypatch)
     assert again[1] == n_passes
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("times", [1, 100])
+def test_a_worker_is_killed_while_trees_grow(
+    times: int, client: Any, frame: Any, files: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Once, and its trees are grown by others; whenever one grows, and it is told."""
+    some_trees = tree_tasks._some_trees
+
+    def killed(*given: Any) -> Any:
+        mark = tmp_path / uuid.uuid4().hex
+        mark.touch()
+        if len(list(tmp_path.iterdir())) <= times:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return some_trees(*given)
+
+    monkeypatch.setattr(tree_tasks, "_some_trees", killed)
+    forest = ObliqueForestClassifier(8, max_samples=200, random_state=0)
+    lazy = dd.read_parquet(files)[[*FEATURES, "y"]]
+    if times == 1:
+        whole = clone(forest).fit(frame[FEATURES], frame["y"])
+        assert forest.fit(lazy, "y").model_ == whole.model_
+        assert any(tmp_path.iterdir())
+        return
+    with (
+        no_failure_allowed(client),
+        pytest.raises(RuntimeError, match=r"A task that grows trees: the .* smaller max_samples"),
+    ):
+        forest.fit(lazy, "y")
+    assert not hasattr(forest, "model_")
 
 
 def test_what_travels(client: Any, frame: Any, files: str, monkeypatch: Any) -> None:
@@ -247,15 +337,38 @@ def test_workers_that_are_always_lost(client: Any, frame: Any, monkeypatch: Any)
     chunks = ((1000, 500, 1500), 4)
     chunked = da.from_array(frame[FEATURES].to_numpy(), chunks=chunks)
     model = CartClassifier()
-    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
-    try:
-        with pytest.raises(RuntimeError, match=r"partition \d: the workers .* smaller part"):
-            model.fit(chunked.map_blocks(lost, dtype=float, meta=chunked._meta), frame["y"])
-    finally:
-        client.run_on_scheduler(
-            lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 3)
-        )
+    with (
+        no_failure_allowed(client),
+        pytest.raises(RuntimeError, match=r"artitions?( \d)?: the workers .* smaller part"),
+    ):
+        model.fit(chunked.map_blocks(lost, dtype=float, meta=chunked._meta), frame["y"])
     assert not hasattr(model, "tree_")
+
+
+def test_workers_that_are_paused(
+    client: Any, frame: Any, files: str, monkeypatch: Any, caplog: Any
+) -> None:
+    """As where memory is full, and cannot be spilled to a disk that is full."""
+    monkeypatch.setattr(dask_source, "LOOK", 0.3)
+
+    def pause_from(share: float) -> None:
+        def change(dask_worker: Any) -> None:
+            dask_worker.memory_manager.memory_pause_fraction = share
+
+        client.run(change)
+
+    model = CartClassifier(max_depth=2, pruning=None)
+    lazy = dd.read_parquet(files)[[*FEATURES, "y"]]
+    pause_from(1e-6)
+    try:
+        with pytest.raises(MemoryError, match=r"All workers of Dask are paused.* local_directory"):
+            model.fit(lazy, "y")
+    finally:
+        pause_from(0.8)
+    assert not hasattr(model, "tree_")
+    assert model.fit(lazy, "y").tree_ == clone(model).fit(frame[FEATURES], frame["y"]).tree_
+    assert dask_source._checked_workers([], None) == []
+    assert "has no workers: the fit waits for one" in caplog.text
 
 
 def test_ctrl_c_cancels_what_waits(client: Any, frame: Any, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import threading
 import warnings
 from concurrent.futures import ProcessPoolExecutor
@@ -398,6 +399,39 @@ def survey_of(estimator: Any, path: Any) -> Any:
     return survey_table(table, _learning(estimator), Threads(2), plan, estimator._shaped).recipe
 
 
+def csv_with(cell: str, folder: Path, column: str = "c") -> str:
+    """Write two files of numbers, with one cell that is something else."""
+    for k in range(2):
+        lines = [f"{row % 7},{row * k},{row % 5},{row % 2}" for row in range(300)]
+        if k == 1:
+            cells = lines[212].split(",")
+            cells["abc".index(column)] = cell
+            lines[212] = ",".join(cells)
+        (folder / f"{k}.csv").write_text("\n".join(["a,b,c,label", *lines]))
+    return str(folder / "*.csv")
+
+
+ODD = r"The column 'c' is text, as it holds 'n\.a\.' in row 212 of .*1\.csv, counted from 0"
+
+
+def test_a_cell_that_makes_text_of_numbers_is_told(tmp_path: Path) -> None:
+    numbers = csv_with("3", tmp_path)
+    plain = CartClassifier(pruning=None, max_depth=2, memory_limit=LIMIT).fit(numbers, "label")
+    for cell in ("n.a.", "5_0", "1,5"):
+        files = csv_with(f'"{cell}"', tmp_path)
+        with pytest.warns(UserWarning, match=ODD.replace(r"n\.a\.", re.escape(cell))):
+            CartClassifier(pruning=None, max_depth=2, memory_limit=LIMIT).fit(files, "label")
+    files = csv_with("n.a.", tmp_path)
+    with pytest.raises(ValueError, match=f"A regressor learns numbers. {ODD}"):
+        CartRegressor(pruning=None, memory_limit=LIMIT).fit(files, "c")
+    with pytest.raises(ValueError, match=f"sample_weight must hold numbers. {ODD}"):
+        fit(files, sample_weight="c")
+    with pytest.raises(ValueError, match=ODD):
+        plain.predict(files)
+    for cell in ("", "nan"):  # these are numbers
+        fit(csv_with(cell, tmp_path))
+
+
 def test_text_of_digits_is_text_again(tmp_path: Path) -> None:
     """A file by itself need not show that a column is text."""
     rows = [(code, int(code in ("07", "x"))) for code in ("07", "11", "x", "12")] * 30
@@ -448,6 +482,39 @@ def test_predictions(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
     plain = CartClassifier(max_depth=1).fit(frame[FEATURES].to_numpy(), frame["label"])
     with pytest.raises(ValueError, match="fitted to a matrix without names"):
         plain.predict(str(folder / "?.parquet"))
+
+
+def test_scores(frame: pd.DataFrame, folder: Path, tmp_path: Path) -> None:
+    """Labels, numbers and weights are columns; the score is that of the rows in memory."""
+    for estimator, y in ((ESTIMATORS["CART"], "label"), (ESTIMATORS["numbers"], "number")):
+        model = clone(estimator).fit(frame[FEATURES], frame[y])
+        known = model.score(frame[FEATURES], frame[y], frame["w"])
+        for X in (str(folder / "?.parquet"), pl.scan_parquet(folder / "?.parquet")):
+            assert model.score(X, y, "w") == known
+        assert model.score(str(folder / "?.csv"), y) == model.score(frame[FEATURES], frame[y])
+    with pytest.raises(TypeError, match="y is the name of the column that is learnt"):
+        model.score(str(folder / "?.csv"), frame["number"])
+    with pytest.raises(TypeError, match="sample_weight is the name of a column"):
+        model.score(str(folder / "?.csv"), "number", frame["w"])
+    frame.iloc[:0].to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="The table has no rows"):
+        model.score(tmp_path / "t.parquet", "number")
+    frame.assign(number=[*frame["number"][:-1], np.nan]).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"t\.parquet .*: y has no value in row 5999 of"):
+        model.score(tmp_path / "t.parquet", "number")
+
+
+def test_digits_are_classes_again(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,label\n" + "".join(f"{k % 9},{k % 9 // 5:02}\n" for k in range(90)))
+    tree = CartClassifier(max_depth=1, pruning=None)
+    tree.fit(pd.DataFrame({"a": [0.0, 1, 8, 7]}), ["00", "00", "01", "01"])
+    assert tree.score(path, "label") == tree.score(*_read(path))
+
+
+def _read(path: Path) -> tuple[Any, Any]:
+    rows = pd.read_csv(path, dtype={"label": str})
+    return rows[["a"]], rows["label"].tolist()
 
 
 @pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["x", "y", "z"])])
@@ -585,11 +652,17 @@ def test_a_folder_that_cannot_be_written(
 def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(small(), path)
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(ValueError, match=r"t\.parquet begins like a Parquet file and cannot be"):
-        fit(path)
-    pq.write_table(small(), path)
     whole = path.read_bytes()
+    pq.write_table(small(), tmp_path / "whole.parquet")
+    for damaged in (whole[:-200], whole[:3]):
+        path.write_bytes(damaged)
+        for X in (path, [tmp_path / "whole.parquet", path]):
+            with pytest.raises(ValueError, match=r"t\.parquet is named, or begins, like a Parq"):
+                fit(X)
+    path.write_bytes(whole[:-200])
+    path.rename(tmp_path / "no name")
+    with pytest.raises(ValueError, match=r"no name is named, or begins, like a Parquet file"):
+        fit(tmp_path / "no name")
     path.write_bytes(whole[:4] + b"\xff" * 100 + whole[104:])  # the header of a page
     with pytest.raises(ValueError, match=r"t\.parquet \(row group 0\): "):
         fit(path)
@@ -677,7 +750,7 @@ def test_what_needs_rows_is_refused(tmp_path: Path) -> None:
     pq.write_table(small(), tmp_path / "t.parquet")
     path = tmp_path / "t.parquet"
     for estimator, said in [
-        (LMDTClassifier(), "LMDTClassifier needs all rows in one memory"),
+        (LMDTClassifier(), "LMDTClassifier needs all rows in one memory, .* Give fewer rows, a"),
         (OC1Classifier(), "the method Climb must see the rows .* give sample_rows.* CART, HHCART"),
         (OC1Classifier(sample_rows=10**6), "sample_rows=1000000 rows .* holds [0-9]+ of them"),
         (CartClassifier(pruning="cv"), r"CrossValidation\(.*\) needs all rows in one memory"),
@@ -794,7 +867,8 @@ def test_predictions_for_what_cannot_be_read(frame: pd.DataFrame, tmp_path: Path
 
 
 def test_who_takes_no_files_says_so(folder: Path) -> None:
-    with pytest.raises(TypeError, match="EigenTreeClassifier takes rows in memory"):
+    said = "EigenTreeClassifier takes rows in memory; .* or a sample of it"
+    with pytest.raises(TypeError, match=said):
         EigenTreeClassifier().fit(folder, "label")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 LIBRARIES = ("polars", "pyarrow", "dask", "obliqua.sources")
@@ -39,3 +40,16 @@ def said_elsewhere(estimator: Any, method: str, X: Any) -> Any:
     from obliqua.sources.predicting import predicted_from_files
 
     return predicted_from_files(estimator, method, X)
+
+
+def compared_elsewhere(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, check: Callable[[Any], None]
+) -> tuple[Any, Any, Any]:
+    """Return what is true of rows elsewhere, what is said of them, and their weights."""
+    if type(X).__module__.startswith("dask"):
+        from obliqua.sources.dask import compared
+
+        return compared(estimator, X, y, sample_weight, check)
+    from obliqua.sources.predicting import compared_in_files
+
+    return compared_in_files(estimator, X, y, sample_weight, check)

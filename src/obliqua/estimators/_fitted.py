@@ -13,8 +13,9 @@ from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.data.sparse_rows import no_sparse
 from obliqua.data.threads import thread_count
 from obliqua.errors import TreeError
-from obliqua.estimators._elsewhere import said_elsewhere, tells_where
+from obliqua.estimators._elsewhere import compared_elsewhere, said_elsewhere, tells_where
 from obliqua.estimators._input import FLOATS, read_rows
+from obliqua.estimators._labels import check_labels, check_numbers
 from obliqua.io.values import NotSaved
 from obliqua.tree.model import Model
 
@@ -309,6 +310,30 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows, or where they are, as for `fit`: they are read in parts.
+        y : array-like of shape (n_samples,)
+            Their true classes; of rows in files, the name of a column.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; of rows in files, the name of a column.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        if is_elsewhere(X):
+            truth, said, weights = compared_elsewhere(self, X, y, sample_weight, check_labels)
+            from sklearn.metrics import accuracy_score
+
+            return float(accuracy_score(truth, said, sample_weight=weights))
+        return float(super().score(X, y, sample_weight))
+
 
 class TreesRegressor(RegressorMixin, TreesEstimator):
     """Base of the regressors."""
@@ -417,11 +442,11 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
+            The rows, or where they are, as for `fit`: they are read in parts.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their true numbers.
+            Their true numbers; of rows in files, the names of columns.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows; of rows in files, the name of a column.
 
         Returns
         -------
@@ -429,4 +454,9 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
             At most 1, and 0 for a tree that always says the mean of y; of several outputs the
             mean.
         """
+        if is_elsewhere(X):
+            truth, said, weights = compared_elsewhere(self, X, y, sample_weight, check_numbers)
+            from sklearn.metrics import r2_score
+
+            return float(r2_score(truth, said, sample_weight=weights))
         return float(super().score(X, y, sample_weight))

@@ -87,6 +87,11 @@ def surveyed_table(
         table, run = X, X.run or run
     else:
         table = open_table(X, y, sample_weight)
+    learning = _learning(estimator)
+    for name, said in table.odd_cells.items():
+        if learning.numbers and name not in (table.names or ()):
+            raise ValueError(f"A regressor learns numbers. {said}")
+        warn(said)
     plan = MemoryPlan.of(limit, n_threads, table)
     if isinstance(run, Threads):
         run.n_threads = plan.n_threads
@@ -96,7 +101,7 @@ def surveyed_table(
             f"and memory_limit is {limit / 1e6:.0f} MB: the fit will take more. Give a larger "
             "memory_limit, or write the files with use_dictionary=False."
         )
-    surveyed = survey_table(table, _learning(estimator), run, plan, estimator._shaped)
+    surveyed = survey_table(table, learning, run, plan, estimator._shaped)
     recipe = surveyed.recipe
     for note in recipe.notes:
         warn(note)
@@ -240,10 +245,12 @@ def _check_in_passes(estimator: Any, outline: Problem) -> None:
 
     what = needs_rows(estimator)
     if what is not None:
+        more = "a larger memory_limit or " if hasattr(estimator, "memory_limit") else ""
         raise NeedsAllRows(
-            f"{what} needs all rows in one memory, and the table is larger than memory_limit "
-            "allows. Give a larger memory_limit or fewer rows, or take a method that reads rows "
-            "in passes, such as HHCartClassifier or ObliqueTreeRegressor."
+            f"{what} needs all rows in one memory, and the table is larger than its limit "
+            f"allows. Give {more}fewer rows, a sample for instance, or take a method that reads "
+            "rows in passes, such as HHCartClassifier or ObliqueTreeRegressor, or OC1Classifier "
+            "with sample_rows, which looks for directions in samples."
         )
     proposals = proposals_of(estimator._drawing(estimator._proposer(), outline))
     try:

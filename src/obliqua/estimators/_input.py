@@ -72,8 +72,9 @@ def read_training(estimator: Any, X: Any, y: Any, **of_y: bool) -> tuple[Table, 
     if not isinstance(X, np.ndarray) and tells_where(X):
         raise TypeError(
             f"{type(estimator).__name__} takes rows in memory; got where a table is, as a "
-            f"{type(X).__name__}. Read it first. CartClassifier, HHCartClassifier and forests are "
-            "fitted to tables elsewhere."
+            f"{type(X).__name__}. Read it first, or a sample of it. CartClassifier, "
+            "HHCartClassifier, OC1Classifier with sample_rows and forests are fitted to tables "
+            "elsewhere."
         )
     if isinstance(X, list | tuple) and not X and isinstance(y, str):
         raise ValueError("No files are given: X is an empty list. Give at least one path.")

@@ -14,7 +14,7 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,10 +27,12 @@ from obliqua.sources.pieces import ArrayBatch, Batch, Chosen
 from obliqua.sources.running import PartPass, with_part
 from obliqua.sources.tables import BOOLS, NUMBERS, SINGLE, TEXT, LargeTable
 
-__all__ = ["DaskTasks", "dask_table", "is_dask", "predicted"]
+__all__ = ["DaskTasks", "compared", "dask_table", "is_dask", "predicted"]
 
 LOG = logging.getLogger("obliqua.passes")
 JOINED_AT_ONCE = 2  # answers: all that are joined by a task are in its memory
+#: Seconds between two looks at a cluster: longer than workers take to tell how they are.
+LOOK = 20.0
 TASKS_OF_A_THREAD = 2  # in a pass: few answers wait and travel, and no thread waits for long
 
 
@@ -91,7 +93,9 @@ class DaskPiece:
     def batches(self, most_rows: int) -> Iterator[Batch]:
         """Return the rows, some at a time."""
         X, y, w = self.X, self.y, self.w
-        frame = hasattr(X, "iloc")
+        frame = hasattr(X, "iloc") and hasattr(X, "columns")
+        if not frame:
+            _check_matrix(X, len(self.chosen.features))
         if frame and self.chosen.learnt and y is None:
             y = _columns(X, self.chosen.learnt)
         if frame and self.chosen.weight is not None and w is None:
@@ -110,6 +114,17 @@ class DaskPiece:
                 yield PandasBatch(X.iloc[here], self.chosen, *some)
             else:
                 yield ArrayBatch(np.asarray(X[here]), *some)
+
+
+def _check_matrix(X: Any, n_columns: int) -> None:
+    """Refuse a partition that is no matrix of so many columns, whatever its collection says."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or shape[1] != n_columns:
+        what = type(X).__name__ + (f" of shape {tuple(shape)}" if shape else "")
+        raise ValueError(
+            f"it holds {what}, which the collection says is rows of {n_columns} features. Let "
+            "what makes partitions return the same kind of rows for each."
+        )
 
 
 def _columns(frame: Any, names: Sequence[str]) -> Any:
@@ -136,6 +151,11 @@ def _plain(values: Any) -> Any:
 def dask_table(X: Any, y: Any, weights: Any) -> LargeTable:
     """Return an array or a frame of Dask as a table in pieces; nothing is computed."""
     require("dask", "dask", PURPOSE)
+    if y is None:
+        raise TypeError(
+            "y says what is learnt from X: the name of a column of a frame, or a collection with "
+            "the partitions of X; got None."
+        )
     if hasattr(X, "columns"):
         return _frame_table(X, y, weights)
     if X.ndim != 2:
@@ -263,6 +283,22 @@ def predicted(estimator: Any, method: str, X: Any) -> Any:
     return X.map_blocks(_of_block, estimator, method, chunks=chunks, dtype=said.dtype)
 
 
+def compared(
+    estimator: Any, X: Any, y: Any, weights: Any, check: Callable[[Any], None]
+) -> tuple[AnyArray, AnyArray, AnyArray | None]:
+    """Return what is true of the rows of a collection, what is said of them, and weights.
+
+    `check` refuses what cannot be true.
+    """
+    base = require("dask.base", "dask", PURPOSE)
+    several = isinstance(y, list) and all(isinstance(name, str) for name in y)
+    truth = X[y] if isinstance(y, str) or several else y
+    weights = X[weights] if isinstance(weights, str) else weights
+    truth, said, weights = base.compute(truth, predicted(estimator, "predict", X), weights)
+    check(np.asarray(truth))
+    return np.asarray(truth), np.asarray(said), None if weights is None else np.asarray(weights)
+
+
 def _of_block(block: Any, estimator: Any, method: str) -> AnyArray:
     """Return what is said of a partition; of one without rows, nothing."""
     call = getattr(estimator, method)
@@ -323,6 +359,14 @@ class TaskLoad(NamedTuple):
 SMALLER = "Give smaller partitions (rechunk, repartition), or workers with more memory."
 
 
+class TooLarge(NamedTuple):
+    """What is said where workers are lost: the name of a task, what was too large, what to do."""
+
+    called: Callable[[Any], str]
+    what: str
+    advice: str
+
+
 def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
     """Do one pass over some partitions, one after another, and join what they answer."""
     one_pass, here = sent.value, load.value
@@ -337,6 +381,8 @@ def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
                 raise
             except Exception as error:  # whatever those raise who make it
                 what = f"{type(error).__name__}: {error}"
+                if isinstance(error, OSError):
+                    what += ". Keep what it is made of in place until the fit has ended"
                 raise ValueError(f"{name} cannot be loaded: {what}") from error
             _release_unused()
             loaded = part.with_piece(part.piece.loaded(*rows))
@@ -352,6 +398,44 @@ def _release_unused() -> None:
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()
+
+
+def _waited(client: Any, tasks: dict[Any, Any], last: Any) -> Any:
+    """Wait for what workers make of some tasks; look now and then whether they go on."""
+    wait = require("distributed", "dask", PURPOSE).wait
+    answer = client.get(tasks, last, sync=False)
+    before = None
+    try:
+        while not answer.done():
+            try:
+                wait(answer, timeout=LOOK)
+            except TimeoutError:
+                before = _checked_workers(client.run_on_scheduler(_at_workers), before)
+        return answer.result()
+    finally:
+        answer.release()
+
+
+def _at_workers(dask_scheduler: Any) -> list[tuple[str, int, str]]:
+    """Return of each worker whether it takes tasks, how many it is at, and what it has spilled."""
+    return [
+        (worker.status.name, len(worker.executing), str(worker.metrics.get("spilled_bytes")))
+        for worker in dask_scheduler.workers.values()
+    ]
+
+
+def _checked_workers(now: list[Any], before: list[Any] | None) -> list[Any]:
+    """Refuse to wait for workers none of which goes on; tell if there are none."""
+    if not now:
+        LOG.warning("the cluster of Dask has no workers: the fit waits for one")
+    still = all(status == "paused" and not n_tasks for status, n_tasks, _ in now)
+    if now and still and now == before:
+        raise MemoryError(
+            "All workers of Dask are paused, and none goes on: their memory is full, of persisted "
+            "rows for instance, and they cannot write it to disk (their local_directory may be "
+            f"full, or not writable; their logs tell). Free memory or disk. {SMALLER}"
+        )
+    return now
 
 
 def _join(sent: Parcel, *answers: Any) -> Any:
@@ -501,19 +585,42 @@ class DaskTasks:
         return client if hasattr(client, "nthreads") else None
 
     def _computed(self, tasks: dict[Any, Any], last: Any) -> Any:
-        """Let a pass be done; what becomes of a cluster is told."""
+        """Let a pass be done."""
+        too_large = TooLarge(self._called, "a partition and what is made of it", SMALLER)
+
+        def work() -> Any:
+            client = self._client
+            return self._get(tasks, last) if client is None else _waited(client, tasks, last)
+
+        return self.done(work, too_large)
+
+    def done(self, work: Callable[[], Any], too_large: TooLarge) -> Any:
+        """Let a cluster do some work; what becomes of it is told.
+
+        Parameters
+        ----------
+        work : callable
+            Waits for what the cluster does.
+        too_large : TooLarge
+            What is said if workers are lost.
+
+        Returns
+        -------
+        object
+            What it has found.
+        """
         client = self._client
         if client is None:
-            return self._get(tasks, last)
+            return work()
         try:
             if client.status == "running":
-                return self._get(tasks, last)
+                return work()
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
                 raise RuntimeError(
-                    f"{self._called(error.args[0])}: the workers that were at it were lost, one "
-                    "after another. Most often the memory of a worker is too small for a "
-                    f"partition and what is made of it; its log tells. {SMALLER}"
+                    f"{too_large.called(error.args[0])}: the workers that were at it were lost, "
+                    "one after another. Most often the memory of a worker is too small for "
+                    f"{too_large.what}; its log tells. {too_large.advice}"
                 ) from error
             if client.status == "running":
                 raise
@@ -524,7 +631,7 @@ class DaskTasks:
         """Return what messages call the partitions of a task."""
         number = key[1] if isinstance(key, tuple) and "obliqua-answer" in str(key[0]) else None
         if number is None:
-            return f"The task {key!r}"
+            return "Some partitions"
         names = [part.piece.name for part in self._loads[number][1].parts]
         return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from obliqua._extras import require
 from obliqua._typing import AnyArray
+from obliqua.data.encoding import NUMERIC
+from obliqua.data.problem import checked_numbers
 from obliqua.io.files import cannot_write, whole_file
-from obliqua.sources.pieces import ARROW
-from obliqua.sources.survey import TablePart
-from obliqua.sources.tables import LargeTable, with_features
+from obliqua.sources.pieces import ARROW, Batch
+from obliqua.sources.survey import PartLook, TablePart
+from obliqua.sources.tables import LargeTable, checked_names, with_features
 
-__all__ = ["predict_in_parts", "predicted_from_files", "write_predictions"]
+__all__ = ["compared_in_files", "predict_in_parts", "predicted_from_files", "write_predictions"]
 
 ROWS = 1 << 16
 
@@ -54,7 +57,13 @@ def predict_in_parts(estimator: Any, X: Any, method: str = "predict") -> Iterato
     yield from _in_parts(*_opened(estimator, X, method))
 
 
-def _opened(estimator: Any, X: Any, method: str) -> tuple[Any, LargeTable]:
+def _opened(
+    estimator: Any,
+    X: Any,
+    method: str,
+    learnt: tuple[str, ...] = (),
+    weight: str | None = None,
+) -> tuple[Any, LargeTable]:
     """Return what says something of rows, and the table with the columns that it needs."""
     check_is_fitted(estimator)
     call = getattr(estimator, method, None) if isinstance(method, str) else None
@@ -72,7 +81,13 @@ def _opened(estimator: Any, X: Any, method: str) -> tuple[Any, LargeTable]:
     encoding = getattr(getattr(estimator, "model_", None), "encoding", None)
     known = () if encoding is None else encoding.columns
     text = [str(name) for name, column in zip(names, known, strict=False) if column.text]
-    return call, with_features(X, tuple(map(str, names)), text)
+    if getattr(estimator, "classes_", np.empty(0)).dtype.kind in "OU":
+        text += learnt
+    table = with_features(X, tuple(map(str, names)), text, learnt, weight)
+    for column in known:
+        if column.kind == NUMERIC and column.name in table.odd_cells:
+            raise ValueError(table.odd_cells[column.name])
+    return call, table
 
 
 def _in_parts(call: Any, table: LargeTable) -> Iterator[AnyArray]:
@@ -99,6 +114,48 @@ def predicted_from_files(estimator: Any, method: str, X: Any) -> AnyArray:
     if not found:
         raise ValueError("The table has no rows to predict for.")
     return np.concatenate(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(PartLook):
+    """What is true of rows, what is said of them, and their weights."""
+
+    call: Callable[[Any], AnyArray]
+    check: Callable[[Any], None]
+
+    def of(self, batch: Batch, part: TablePart) -> list[Any]:
+        """Return what some rows answer."""
+        if not batch.n_rows:
+            return []
+        rows: Any = batch
+        self.check(rows.learnt)
+        if rows.learnt.dtype.kind == "f":
+            checked_numbers(rows.learnt, rows.n_rows)
+        return [(batch.learnt, np.asarray(self.call(rows.frame())), batch.weights)]
+
+    def _joined(self, answers: Sequence[list[Any]]) -> list[Any]:
+        return [one for some in answers for one in some]
+
+
+def compared_in_files(
+    estimator: Any, X: Any, y: Any, weight: Any, check: Callable[[Any], None]
+) -> tuple[AnyArray, AnyArray, AnyArray | None]:
+    """Return what is true of rows in files, what is said of them, and their weights.
+
+    Rows are read in parts. `check` refuses what cannot be true.
+    """
+    call, table = _opened(estimator, X, "predict", *checked_names(y, weight))
+    look = Comparison(call, check)
+    parts = [TablePart(number, piece, ROWS) for number, piece in enumerate(table.pieces)]
+    found = look.joined([look(part) for part in parts])
+    if not found:
+        raise ValueError("The table has no rows to predict for.")
+    truth, said, weights = zip(*found, strict=True)
+    return (
+        np.concatenate(truth),
+        np.concatenate(said),
+        None if weight is None else np.concatenate(weights),
+    )
 
 
 def write_predictions(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ __all__ = ["LargeTable", "is_table_elsewhere", "open_table"]
 
 #: What a column may hold, as far as its type tells.
 NUMBERS, SINGLE, BOOLS, TEXT, NOTHING = "numbers", "float32", "bools", "text", "nothing"
+#: Of 100 cells of a column: with more texts among its numbers it is one of codes, as "07" and "x".
+ODD_CELLS = 1
 GROUP_BYTES = 1 << 26  # of a piece of a Parquet file, at least
 BYTES_OF_PAGES = 3 << 18  # of a column of a file: a page, and what it is read from
 
@@ -55,6 +57,8 @@ class LargeTable:
     reading : int, default=0
         Bytes that a reader of a piece holds beside the rows that it gives: pages of columns, and
         dictionaries.
+    odd_cells : dict of str to str
+        By columns that few cells of files make text, where most are numbers: what is said of it.
     """
 
     pieces: list[Any]
@@ -63,6 +67,7 @@ class LargeTable:
     called: str
     run: PassRunner | None = None
     reading: int = 0
+    odd_cells: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_features(self) -> int:
@@ -142,26 +147,34 @@ def open_table(X: Any, learnt: Any, weight: str | None = None) -> LargeTable:
         (``dataclasses.replace(table, run=...)``) its passes are mapped by somebody else.
     """
     _check_elsewhere(X)
-    names = _names_of_learnt(learnt)
-    if not (weight is None or isinstance(weight, str)):
-        raise TypeError(
-            "With X in files, sample_weight is the name of a column, or None; got "
-            f"{type(weight).__name__}."
-        )
-    if isinstance(X, str | os.PathLike | list | tuple):
-        return _files(_paths(X), names, weight)
-    return _frames(X, names, weight)
+    return _opened(X, *checked_names(learnt, weight))
 
 
-def with_features(X: Any, names: tuple[str, ...], text: Sequence[str] = ()) -> LargeTable:
+def with_features(
+    X: Any,
+    names: tuple[str, ...],
+    text: Sequence[str] = (),
+    learnt: tuple[str, ...] = (),
+    weight: str | None = None,
+) -> LargeTable:
     """Find the pieces of a table of which some columns are looked at, by their names.
 
     `text`: columns of CSV files that are text, even where all of it looks like numbers.
     """
     _check_elsewhere(X)
+    return _opened(X, learnt, weight, names, text)
+
+
+def _opened(
+    X: Any,
+    learnt: tuple[str, ...],
+    weight: str | None,
+    features: tuple[str, ...] | None = None,
+    text: Sequence[str] = (),
+) -> LargeTable:
     if isinstance(X, str | os.PathLike | list | tuple):
-        return _files(_paths(X), (), None, names, text)
-    return _frames(X, (), None, names)
+        return _files(_paths(X), learnt, weight, features, text)
+    return _frames(X, learnt, weight, features)
 
 
 def _check_elsewhere(X: Any) -> None:
@@ -176,11 +189,17 @@ def _check_elsewhere(X: Any) -> None:
         )
 
 
-def _names_of_learnt(learnt: Any) -> tuple[str, ...]:
+def checked_names(learnt: Any, weight: Any) -> tuple[tuple[str, ...], str | None]:
+    """Return the names of what is learnt, and of the weights; refuse what is none."""
+    if not (weight is None or isinstance(weight, str)):
+        raise TypeError(
+            "With X in files, sample_weight is the name of a column, or None; got "
+            f"{type(weight).__name__}."
+        )
     if isinstance(learnt, str):
-        return (learnt,)
+        return (learnt,), weight
     if isinstance(learnt, list | tuple) and learnt and all(isinstance(n, str) for n in learnt):
-        return tuple(learnt)
+        return tuple(learnt), weight
     raise TypeError(
         "With X in files, y is the name of the column that is learnt (for several outputs of a "
         f"regressor, a list of names); got {type(learnt).__name__}."
@@ -235,6 +254,9 @@ def _is_hidden(path: str) -> bool:
 
 
 def _is_parquet(path: str) -> bool:
+    """Say whether a file is named or begins as a Parquet file."""
+    if path.lower().endswith(".parquet"):
+        return True
     with open(path, "rb") as file:
         return file.read(4) == b"PAR1"
 
@@ -305,9 +327,11 @@ def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], list[int], 
     try:
         with parquet.ParquetFile(path) as file:
             schema, about = file.schema_arrow, file.metadata
+    except PermissionError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise ValueError(
-            f"{path} begins like a Parquet file and cannot be read as one: "
+            f"{path} is named, or begins, like a Parquet file and cannot be read as one: "
             f"{str(error).rstrip('.')}. It may have been cut off: write it again."
         ) from error
     all_groups = [about.row_group(number) for number in range(about.num_row_groups)]
@@ -441,9 +465,10 @@ def _csv_files(
     pa: Any = require(*ARROW)
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
     readable = {name: [pa.string()] for name in text}
+    odd: dict[str, str] = {}
     for state in states:
         try:
-            names = _narrow(state.path, readable)
+            names = _narrow(state.path, readable, odd)
         except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
             raise ValueError(
                 f"{state.path} cannot be read as CSV: {' '.join(str(error).split()).rstrip('.')}. "
@@ -459,13 +484,17 @@ def _csv_files(
     kinds = tuple(_kind(types[name], name, states[0].path) for name in chosen.features)
     known = tuple((name, types[name]) for name in chosen.columns)
     pieces = [CsvPiece(state, known, chosen) for state in states]
-    return LargeTable(list(pieces), chosen.features, kinds, files_called([s.path for s in states]))
+    if weight in odd:
+        raise ValueError(f"sample_weight must hold numbers. {odd[weight]}")
+    odd = {name: said for name, said in odd.items() if name in chosen.columns}
+    called = files_called([state.path for state in states])
+    return LargeTable(list(pieces), chosen.features, kinds, called, odd_cells=odd)
 
 
-def _narrow(path: str, readable: dict[str, list[Any]]) -> list[str]:
+def _narrow(path: str, readable: dict[str, list[Any]], odd: dict[str, str]) -> list[str]:
     """Leave only the types of each column that read all of its cells, the narrowest first.
 
-    Returns the names of the columns.
+    Returns the names of the columns. Notes in `odd` what makes text of numbers.
     """
     pa: Any = require(*ARROW)
     csv: Any = require("pyarrow.csv", *ARROW[1:])
@@ -478,10 +507,34 @@ def _narrow(path: str, readable: dict[str, list[Any]]) -> list[str]:
         )
     for name in names:
         readable.setdefault(name, [pa.null(), pa.int64(), pa.bool_(), pa.float64(), pa.string()])
+    n_rows = 0
     for rows in csv_batches(path, dict.fromkeys(names, pa.string()), names):
         for name in names:
-            readable[name] = _that_read(rows.column(name), readable[name])
+            before, readable[name] = readable[name], _that_read(rows.column(name), readable[name])
+            if len(readable[name]) == 1 and pa.float64() in before:
+                said = _odd_cell(rows.column(name), name, path, n_rows)
+                if said is not None:
+                    odd[name] = said
+        n_rows += rows.num_rows
     return names
+
+
+def _odd_cell(column: Any, name: str, path: str, first: int) -> str | None:
+    """Return what is said of the text that stands among the numbers of a column of text."""
+    pa: Any = require(*ARROW)
+    n_cells = len(column) - column.null_count
+    most = min(max(ODD_CELLS * n_cells // 100, 1), n_cells - 1)
+    texts: list[int] = []
+    for place in range(len(column)):
+        if not _reads(column.slice(place, 1), pa.float64()):
+            texts.append(place)
+        if len(texts) > most:
+            return None
+    return (
+        f"The column {name!r} is text, as it holds {column[texts[0]].as_py()!r} in row "
+        f"{first + texts[0]} of {path}, counted from 0, where most cells are numbers. Write a "
+        "number there, or nothing if it is missing."
+    )
 
 
 def _that_read(column: Any, kinds: list[Any]) -> list[Any]:

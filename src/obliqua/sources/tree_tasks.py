@@ -8,7 +8,7 @@ from typing import Any
 from obliqua._extras import require
 from obliqua.forest.growing import ForestRules, grow_forest
 from obliqua.forest.samples import Sampling
-from obliqua.sources.dask import DaskTasks
+from obliqua.sources.dask import DaskTasks, TooLarge
 from obliqua.tree.packed import PackedTrees
 
 __all__ = ["grown_by_tasks"]
@@ -17,6 +17,11 @@ __all__ = ["grown_by_tasks"]
 TASKS_PER_THREAD = 4
 #: The share of a worker's memory that rows may take; as much again is needed to grow trees.
 SHARE_OF_WORKER = 0.25
+TOO_LARGE = TooLarge(
+    lambda key: "A task that grows trees",
+    "the rows that trees draw, and for trees",
+    "Give a smaller max_samples, or workers with more memory.",
+)
 PURPOSE = "dask", "Growing trees as tasks of Dask"
 
 
@@ -53,12 +58,11 @@ def grown_by_tasks(
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
         sent = dask.delayed(_rows, pure=False)(dask.delayed(sampling, traverse=False))
         grow = dask.delayed(_some_trees, pure=False)
-        found = dask.compute(
-            *(
-                grow(sent, rules, begin, min(begin + size, end), directions)
-                for begin in range(first, end, size)
-            )
-        )
+        tasks = [
+            grow(sent, rules, begin, min(begin + size, end), directions)
+            for begin in range(first, end, size)
+        ]
+        found = run.done(lambda: dask.compute(*tasks), TOO_LARGE)
     trees: PackedTrees = found[0]
     for more in found[1:]:
         trees = trees.joined_to(more)
