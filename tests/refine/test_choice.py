@@ -379,3 +379,34 @@ def test_a_decay_that_holds_the_tree_back_is_given_up(monkeypatch: pytest.Monkey
         model = fitted(3.0, error)
         assert model.tree_ == same.tree_
         assert model.loss_curve_.tolist() == same.loss_curve_.tolist()
+
+
+@pytest.mark.parametrize("better", [False, True])
+def test_a_tree_that_needs_few_of_its_leaves(
+    monkeypatch: pytest.MonkeyPatch, better: bool
+) -> None:
+    """Where rows are many it is made once more with so many; fewer training errors decide."""
+    import obliqua.refine as module
+
+    asked: list[int] = []
+
+    def made(problem: Problem, _: Any, n_leaves: int, *more: Any) -> Tree:
+        asked.append(n_leaves)
+        more[-1].curve.append(float(n_leaves))
+        return grower(problem, 4 if n_leaves == 8 else 6 if better else 3)
+
+    def fitted(n_rows: int, **params: Any) -> RefinedTreeClassifier:
+        asked.clear()
+        case = gaussians(n_rows, 4, 4)
+        params = {"max_leaf_nodes": 8, "compare_greedy": False, "random_state": 0, **params}
+        return RefinedTreeClassifier(**params).fit(case.X, case.y)
+
+    monkeypatch.setattr(module, "refined_tree", made)
+    model = fitted(4000)
+    assert asked == [8, 4]
+    assert model.tree_.n_leaves == (6 if better else 4)
+    assert model.loss_curve_.tolist() == ([4.0] if better else [8.0])
+    # Few rows do not tell; four leaves are all that have room; there is no time.
+    for other in (fitted(400), fitted(4000, max_depth=2), fitted(4000, time_limit=0.0)):
+        assert other.tree_.n_leaves == 4
+        assert other.loss_curve_.tolist() == [8.0]

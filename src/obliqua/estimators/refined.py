@@ -410,28 +410,44 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         return measure_spread(tree, problem.Z, problem.weights, thread_count(self.n_jobs))
 
     def _refined(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
-        """Return the refined tree, with the usual decay if the chosen one holds it back."""
+        """Return the refined tree, or another one with fewer training errors if it disappoints."""
         from obliqua.refine import refined_tree
-        from obliqua.refine.choice import training_error
+        from obliqua.refine.choice import is_small, training_error
 
         n_threads = thread_count(self.n_jobs)
         grower, recipe = self._grower(key, n_threads), self._recipe(int(self.cycles))
 
-        def made(decay: float | None) -> "Tree":
+        def made(n_leaves: int, decay: float | None) -> "Tree":
             decayed = recipe.with_decay(decay)
-            return refined_tree(problem, grower, choice.n_leaves, decayed, key, n_threads, watch)
+            return refined_tree(problem, grower, n_leaves, decayed, key, n_threads, watch)
 
-        tree = made(choice.decay)
-        if choice.decay == choice.usual or watch.is_up or training_error(tree) <= choice.error:
+        n_leaves, decay = choice.n_leaves, choice.decay
+        tree = made(n_leaves, decay)
+        error = training_error(tree)
+        if decay != choice.usual and error > choice.error:
+            again = "It errs more on its own rows than the trials on others. Once more, as usual."
+            decay = choice.usual
+        elif self._is_wasteful(tree, n_leaves) and error > 0.0 and not is_small(problem):
+            again = "Most of its leaves have saved no error. Once more, with no more than it has."
+            n_leaves = tree.n_leaves
+        else:
             return tree
-        watch.say("It errs more on its own rows than the trials on others. Once more, as usual.")
+        if watch.is_up:
+            return tree
+        watch.say(again)
         curve = watch.curve.copy()
         watch.curve.clear()
-        usual = made(choice.usual)
-        if training_error(usual) < training_error(tree):
-            return usual
+        other = made(n_leaves, decay)
+        if training_error(other) < error:
+            return other
         watch.curve[:] = curve
         return tree
+
+    def _is_wasteful(self, tree: "Tree", n_leaves: int) -> bool:
+        """Say whether a tree has at most half of its leaves: the others named what these name."""
+        if self.max_depth is not None:
+            n_leaves = min(n_leaves, 2 ** min(int(self.max_depth), 30))
+        return 1 < tree.n_leaves <= n_leaves // 2
 
     def _tree(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
         """Return the tree that was chosen, with what its leaves are to say of the classes."""
