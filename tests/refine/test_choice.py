@@ -180,27 +180,6 @@ def test_of_settings_that_are_as_good_the_simplest_is_taken() -> None:
     assert scores[0] < scores[1] == scores[2]
 
 
-def test_neighbours_judge_a_setting_too() -> None:
-    """A lucky setting among bad ones does not win over good ones."""
-    trials = _Trials(divisions(slanted(50), 0), grower, Recipe(), 0, 1, Watch())
-    decays, rows = (0.01, 0.1, 1.0), np.arange(1000)
-    trials.wrong = {_Setting(1, 0.01): (rows < 500) + 0.0}
-    for n_leaves, n_wrong in ((2, 100), (3, 104), (4, 300), (6, 90), (8, 300)):
-        for decay in decays[: 2 if n_leaves == 8 else 3]:
-            lucky = n_leaves != 6 or decay == 0.1
-            trials.wrong[_Setting(n_leaves, decay)] = (rows < (n_wrong if lucky else 300)) + 0.0
-    assert trials.best_size(0.0) == 6
-    raw = {setting: wrong.sum() for setting, wrong in trials.wrong.items()}
-    trials.smooth()
-    judged = {setting: wrong.sum() for setting, wrong in trials.wrong.items()}
-    assert judged[_Setting(1, 0.01)] == 500, "one leaf has no neighbours"
-    assert judged[_Setting(2, 0.01)] == (7 * 100 + 104) / 8, "where there is none, it stands in"
-    assert judged[_Setting(6, 0.1)] == (4 * 90 + 4 * 300) / 8
-    far = (_Setting(8, 0.1), _Setting(6, 0.1), _Setting(8, 0.01))
-    assert judged[far[0]] == (6 * raw[far[0]] + raw[far[1]] + raw[far[2]]) / 8
-    assert trials.best(0.0) == _Setting(2, 1.0)
-
-
 def test_few_rows_choose_the_decay() -> None:
     """A line in many columns, with much noise, wants a strong one."""
     rng = np.random.default_rng(0)

@@ -3,8 +3,7 @@
 One descent on each division of the rows gives trees of many sizes, see `nested`. Large sizes are
 tried only where smaller ones leave something to learn, and other decays only up to the best size.
 The size of the fewest errors is taken, and of the decays that held-out rows can hardly tell apart
-there the strongest. Where rows are few, luck decides among so many settings: so each is judged by
-its neighbours, too. Where labels are noisy or rows few, a refined tree may still be worse than the
+there the strongest. Where labels are noisy or rows few, a refined tree may still be worse than the
 greedy one, or than one of splits along single features; so these are tried on the same rows: one
 tree for each division, all pruned at the price per leaf that is best for them.
 
@@ -66,10 +65,6 @@ TINY_DECAYS, FEW_DECAYS = (0.01, 0.1, 0.3, 1.0), (0.001, 0.01, 0.1)
 EQUAL_WITHIN = 0.5
 #: Other decays are tried with sizes up to the best with the usual one, or up to this.
 DECAY_LEAVES = 8
-#: Where rows are few a setting is judged by its own errors, so many times, and once each by those
-#: of the next size and the next decay on either side. Set on other divisions of the tables of
-#: `benchmarks.small_trees`; 2, 8 and 12 choose trees that are hardly worse.
-OWN_ERRORS = 4
 #: The leaves of a tree for which there was no time to choose.
 HURRIED = 8
 #: Sizes up to these are tried together. Larger ones follow if the best is above half of them.
@@ -166,9 +161,6 @@ def choose(
     most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
     for decay in others:
         trials.try_together([size for size in sizes if 1 < size <= most], decay)
-    tried = trials.scores()
-    if small:
-        trials.smooth()
     best = trials.best(EQUAL_WITHIN if n_leaves is None else 0.0, n_se)
     kind, least, greedy_score = "refined", trials.wrong[best], _NAN
     for rival, of_rival in {} if watch.is_up else rivals.items():
@@ -181,7 +173,10 @@ def choose(
     if rivals:
         watch.say(f"The {kind} tree is kept.")
     error = 1.0 - trials.accuracy(trials.wrong[best])
-    return SizeChoice(best.n_leaves, kind, *tried, greedy_score, best.decay, usual, error)
+    sizes_tried, scores = trials.scores()
+    return SizeChoice(
+        best.n_leaves, kind, sizes_tried, scores, greedy_score, best.decay, usual, error
+    )
 
 
 def training_error(tree: Tree) -> float:
@@ -295,27 +290,6 @@ class _Trials:
             self.wrong[setting] = self._wrong(some)
             share = _share(self.accuracy(self.wrong[setting]))
             self.watch.say(f"Tried {setting}: {share} right on held-out rows.")
-
-    def smooth(self) -> None:
-        """Judge each setting by its neighbours, too: the next sizes and the next decays."""
-        smooth = {}
-        for setting, wrong in self.wrong.items():
-            near = self._neighbours(setting)
-            smooth[setting] = (OWN_ERRORS * wrong + sum(near)) / (OWN_ERRORS + len(near))
-        self.wrong = smooth
-
-    def _neighbours(self, setting: _Setting) -> list[FloatArray]:
-        """Return the errors of the next sizes and decays; where there is none, its own."""
-        one, others = setting, [other for other in self.wrong if other.n_leaves > 1]
-        if one not in others:
-            return 4 * [self.wrong[one]]
-        sizes = sorted(other for other in others if other.decay == one.decay)
-        decays = sorted(other for other in others if other.n_leaves == one.n_leaves)
-        near = []
-        for line in (sizes, decays):
-            at = line.index(one)
-            near += [line[max(at - 1, 0)], line[min(at + 1, len(line) - 1)]]
-        return [self.wrong[other] for other in near]
 
     def greedy(self, grower: Grower, n_leaves: int | None) -> FloatArray:
         """Return the weight of each row that greedy trees have wrong, pruned at the best price."""
