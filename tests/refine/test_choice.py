@@ -26,6 +26,7 @@ from obliqua.refine.choice import (
     choose,
     divisions,
     is_small,
+    may_be_axis_parallel,
     sizes_up_to,
     training_error,
 )
@@ -47,7 +48,8 @@ def chosen(
     made: Any = grower,
 ) -> SizeChoice:
     recipe = Recipe(schedule=Schedule(passes=passes))
-    return choose(problem, made, compared, n_leaves, None, recipe, 0, 1, watch or Watch())
+    rivals = {"greedy": made} if compared else {}
+    return choose(problem, made, rivals, n_leaves, None, recipe, 0, 1, watch or Watch())
 
 
 def slanted(n_rows: int, seed: int = 0) -> Problem:
@@ -75,6 +77,13 @@ def test_what_is_small() -> None:
     assert not is_small(empty(6000, 60))
 
 
+def test_where_axis_parallel_trees_are_tried() -> None:
+    """Where rows are few, but not too few for each feature."""
+    assert not may_be_axis_parallel(empty(59, 6))
+    assert may_be_axis_parallel(empty(60, 6))
+    assert not may_be_axis_parallel(empty(3000, 3))
+
+
 def test_levels_and_gaps_count_as_weights() -> None:
     frame = pd.DataFrame({"level": np.arange(3000) % 28 + 0.0, "number": np.ones(3000)})
     frame["level"] = frame["level"].astype(int).astype(str).astype("category")
@@ -100,12 +109,13 @@ def test_a_single_row() -> None:
     problem = encode(np.ones((1, 2)), [0], 1)
     for n_leaves in (None, 3):
         choice = chosen(problem, n_leaves, True)
-        assert (choice.n_leaves, choice.refined, len(choice.sizes)) == (n_leaves or 1, True, 0)
+        assert (choice.n_leaves, choice.kind) == (n_leaves or 1, "refined")
+        assert len(choice.sizes) == 0
 
 
 def test_nothing_is_tried_if_nothing_is_asked() -> None:
     choice = chosen(slanted(50), 7)
-    assert (choice.n_leaves, choice.refined) == (7, True)
+    assert (choice.n_leaves, choice.kind) == (7, "refined")
     assert len(choice.sizes) == len(choice.scores) == 0
     assert np.isnan(choice.greedy_score)
 
@@ -129,7 +139,7 @@ def test_noise_wants_one_leaf() -> None:
 def test_refined_or_greedy() -> None:
     problem = slanted(600)
     choice = chosen(problem, 2, True)
-    assert choice.refined
+    assert choice.kind == "refined"
     assert choice.sizes.tolist() == [2]
     assert choice.scores[0] > choice.greedy_score + 0.1
     many = chosen(slanted(100), 2 * STAGES[0], True, passes=1.0)
@@ -140,7 +150,7 @@ def test_refined_or_greedy() -> None:
     choice = chosen(
         stripes, 2, True, made=lambda part, n, depth=0: grower(part, 3 if n == 2 else n, depth)
     )
-    assert not choice.refined
+    assert choice.kind == "greedy"
     assert choice.greedy_score > choice.scores[0]
 
 
@@ -193,11 +203,11 @@ def test_folds_in_threads() -> None:
     problem = slanted(300)
     recipe = Recipe(schedule=Schedule(passes=4.0))
     one, two = (
-        choose(problem, grower, grower, None, None, recipe, 0, n_threads, Watch())
+        choose(problem, grower, {"greedy": grower}, None, None, recipe, 0, n_threads, Watch())
         for n_threads in (1, 2)
     )
     assert one.scores.tolist() == two.scores.tolist()
-    assert (one.n_leaves, one.decay, one.refined) == (two.n_leaves, two.decay, two.refined)
+    assert (one.n_leaves, one.decay, one.kind) == (two.n_leaves, two.decay, two.kind)
 
 
 def test_no_time_tries_one_size() -> None:
@@ -258,7 +268,7 @@ def test_a_given_number_of_folds(monkeypatch: pytest.MonkeyPatch) -> None:
         return grower(some, n_leaves, depth)
 
     recipe = Recipe(schedule=Schedule(passes=1.0))
-    choose(problem, counted, False, None, 2, recipe, 0, 1, Watch(), n_folds=4)
+    choose(problem, counted, {}, None, 2, recipe, 0, 1, Watch(), n_folds=4)
     assert set(grown) == {225}
 
 
@@ -297,6 +307,20 @@ def test_tiny_data_stay_greedy() -> None:
     assert np.isnan(forced.greedy_score_)
 
 
+def test_borders_along_axes() -> None:
+    """A chessboard of few rows: no tree of hyperplanes is as good as one along its lines."""
+    X = np.random.default_rng(1).uniform(0.0, 3.0, size=(300, 3))
+    y = (X[:, 0].astype(int) + 2 * X[:, 1].astype(int)) % 3
+    new = np.random.default_rng(2).uniform(0.0, 3.0, size=(2000, 3))
+    y_new = (new[:, 0].astype(int) + 2 * new[:, 1].astype(int)) % 3
+    model = RefinedTreeClassifier(random_state=0).fit(X, y)
+    assert model.chosen_ == "axis-parallel"
+    assert (np.diff(model.tree_.coef_ptr) == 1).all(), "every split is along one feature"
+    refined = RefinedTreeClassifier(compare_greedy=False, random_state=0).fit(X, y)
+    assert model.score(new, y_new) > refined.score(new, y_new) + 0.03
+    assert model.greedy_score_ > refined.cv_scores_.max()
+
+
 @pytest.mark.parametrize("time_limit", [None, 0.0])
 def test_a_given_number_above_the_first_sizes(time_limit: float | None) -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
@@ -323,7 +347,7 @@ def test_a_decay_that_holds_the_tree_back_is_given_up(monkeypatch: pytest.Monkey
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
 
     def fitted(decay: float | None, error: float) -> RefinedTreeClassifier:
-        choice = SizeChoice(4, True, np.array([4]), np.ones(1), 0.5, decay, None, error)
+        choice = SizeChoice(4, "refined", np.array([4]), np.ones(1), 0.5, decay, None, error)
         monkeypatch.setattr(module, "choose", lambda *_: choice)
         return RefinedTreeClassifier(random_state=0).fit(X, y)
 
@@ -334,3 +358,34 @@ def test_a_decay_that_holds_the_tree_back_is_given_up(monkeypatch: pytest.Monkey
         model = fitted(3.0, error)
         assert model.tree_ == same.tree_
         assert model.loss_curve_.tolist() == same.loss_curve_.tolist()
+
+
+@pytest.mark.parametrize("better", [False, True])
+def test_a_tree_that_needs_few_of_its_leaves(
+    monkeypatch: pytest.MonkeyPatch, better: bool
+) -> None:
+    """Where rows are many it is made once more with so many; fewer training errors decide."""
+    import obliqua.refine as module
+
+    asked: list[int] = []
+
+    def made(problem: Problem, _: Any, n_leaves: int, *more: Any) -> Tree:
+        asked.append(n_leaves)
+        more[-1].curve.append(float(n_leaves))
+        return grower(problem, 4 if n_leaves == 8 else 6 if better else 3)
+
+    def fitted(n_rows: int, **params: Any) -> RefinedTreeClassifier:
+        asked.clear()
+        case = gaussians(n_rows, 4, 4)
+        params = {"max_leaf_nodes": 8, "compare_greedy": False, "random_state": 0, **params}
+        return RefinedTreeClassifier(**params).fit(case.X, case.y)
+
+    monkeypatch.setattr(module, "refined_tree", made)
+    model = fitted(4000)
+    assert asked == [8, 4]
+    assert model.tree_.n_leaves == (6 if better else 4)
+    assert model.loss_curve_.tolist() == ([4.0] if better else [8.0])
+    # Few rows do not tell; four leaves are all that have room; there is no time.
+    for other in (fitted(400), fitted(4000, max_depth=2), fitted(4000, time_limit=0.0)):
+        assert other.tree_.n_leaves == 4
+        assert other.loss_curve_.tolist() == [8.0]

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 @document(
     {
         "chosen_": (
-            "{'refined', 'greedy'}",
+            "{'refined', 'greedy', 'axis-parallel'}",
             """\
-Which tree was kept: the refined one, or the greedy one, pruned by cross-validation, if that was
-better on rows that were held out.""",
+Which tree was kept: the refined one, or a greedy one, pruned by cross-validation, if that was
+better on rows that were held out; 'greedy' has oblique splits.""",
         ),
         "loss_curve_": (
             "ndarray of shape (n_passes,)",
@@ -64,7 +64,7 @@ decays were tried, it is that of the best one.""",
         "greedy_score_": (
             "float",
             """\
-The same of the greedy tree; NaN if it was not tried.""",
+The same of the better greedy tree; NaN if none was tried.""",
         ),
         "timed_out_": ("bool", "Whether `time_limit` cut the refinement short."),
     },
@@ -112,9 +112,10 @@ lopsided then, because a leaf may hang wherever it is useful.""",
         """\
 Whether the pruned greedy tree is tried beside the refined one on held-out rows, and kept if it is
 better, then pruned by cross-validation; of equals the refined one is kept. 'auto' does so wherever
-the number of leaves is chosen, as it costs little beside that; with a given number if there are
-fewer than 3,000 rows, or fewer than 100 for each feature, where each level of a qualitative
-feature counts as one.""",
+the number of leaves is chosen, as it costs little beside that; with a given number if rows are
+few: fewer than 3,000, or fewer than 100 for each feature, where each level of a qualitative
+feature counts as one. Where rows are few, but ten or more for each feature, a greedy tree of
+splits along single features is tried, too.""",
     ),
     n_folds=(
         "'auto' or int",
@@ -296,7 +297,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         )
 
     def _note_choice(self, choice: "SizeChoice") -> None:
-        self.chosen_ = "refined" if choice.refined else "greedy"
+        self.chosen_ = choice.kind
         self.cv_sizes_, self.cv_scores_ = choice.sizes, choice.scores
         self.greedy_score_ = choice.greedy_score
 
@@ -314,15 +315,17 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             best_first=n_leaves is not None,
         )
 
-    def _grower(self, key: int, n_threads: int) -> Any:
-        """Return what grows the trees that are refined."""
+    def _grower(self, key: int, n_threads: int, oblique: bool = True) -> Any:
+        """Return what grows the trees that are refined, or trees of splits along features."""
         from obliqua.engine.grow import grow
         from obliqua.engine.proposals import Proposals
         from obliqua.methods.discriminants import Discriminants
 
-        proposals = Proposals(
-            Discriminants(), max_features=self.max_features_per_split, scale="standard"
-        )
+        proposals = None
+        if oblique:
+            proposals = Proposals(
+                Discriminants(), max_features=self.max_features_per_split, scale="standard"
+            )
 
         def grown(problem: Problem, n_leaves: int | None, depth: int = 0) -> "Tree":
             if n_leaves == 1:
@@ -338,12 +341,12 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
         return grown
 
-    def _greedy(self, problem: Problem, key: int) -> "Tree":
-        """Return the greedy tree that is compared with, pruned by cross-validation."""
+    def _greedy(self, problem: Problem, kind: str, key: int) -> "Tree":
+        """Return a greedy tree that is compared with, pruned by cross-validation."""
         from obliqua.prune import prune_by_folds
 
         most = None if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
-        grower = self._grower(key, thread_count(self.n_jobs))
+        grower = self._grower(key, thread_count(self.n_jobs), kind == "greedy")
 
         def grow(part: Problem) -> "Tree":
             return grower(part, most)
@@ -369,17 +372,22 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
     def _choose(self, problem: Problem, key: int, watch: "Watch") -> "SizeChoice":
         """Choose the number of leaves and between refined and greedy, on held-out rows."""
-        from obliqua.refine.choice import choose, is_small
+        from obliqua.refine.choice import choose, is_small, may_be_axis_parallel
 
         n_threads = thread_count(self.n_jobs)
         most = self.max_leaf_nodes
         compared = self.compare_greedy
         if compared == "auto":
             compared = most is None or is_small(problem)
+        rivals = {}
+        if compared:
+            rivals["greedy"] = self._grower(key, n_threads)
+            if may_be_axis_parallel(problem):
+                rivals["axis-parallel"] = self._grower(key, n_threads, oblique=False)
         return choose(
             problem,
             self._grower(key, n_threads),
-            bool(compared),
+            rivals,
             None if most is None else min(int(most), max(problem.n_rows, 2)),
             None if self.max_depth is None else int(self.max_depth),
             self._recipe(),
@@ -396,34 +404,50 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
         tree = (
             self._refined(problem, choice, key, watch)
-            if choice.refined
-            else self._greedy(problem, key)
+            if choice.kind == "refined"
+            else self._greedy(problem, choice.kind, key)
         )
         return measure_spread(tree, problem.Z, problem.weights, thread_count(self.n_jobs))
 
     def _refined(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
-        """Return the refined tree, with the usual decay if the chosen one holds it back."""
+        """Return the refined tree, or another one with fewer training errors if it disappoints."""
         from obliqua.refine import refined_tree
-        from obliqua.refine.choice import training_error
+        from obliqua.refine.choice import is_small, training_error
 
         n_threads = thread_count(self.n_jobs)
         grower, recipe = self._grower(key, n_threads), self._recipe(int(self.cycles))
 
-        def made(decay: float | None) -> "Tree":
+        def made(n_leaves: int, decay: float | None) -> "Tree":
             decayed = recipe.with_decay(decay)
-            return refined_tree(problem, grower, choice.n_leaves, decayed, key, n_threads, watch)
+            return refined_tree(problem, grower, n_leaves, decayed, key, n_threads, watch)
 
-        tree = made(choice.decay)
-        if choice.decay == choice.usual or watch.is_up or training_error(tree) <= choice.error:
+        n_leaves, decay = choice.n_leaves, choice.decay
+        tree = made(n_leaves, decay)
+        error = training_error(tree)
+        if decay != choice.usual and error > choice.error:
+            again = "It errs more on its own rows than the trials on others. Once more, as usual."
+            decay = choice.usual
+        elif self._is_wasteful(tree, n_leaves) and error > 0.0 and not is_small(problem):
+            again = "Most of its leaves have saved no error. Once more, with no more than it has."
+            n_leaves = tree.n_leaves
+        else:
             return tree
-        watch.say("It errs more on its own rows than the trials on others. Once more, as usual.")
+        if watch.is_up:
+            return tree
+        watch.say(again)
         curve = watch.curve.copy()
         watch.curve.clear()
-        usual = made(choice.usual)
-        if training_error(usual) < training_error(tree):
-            return usual
+        other = made(n_leaves, decay)
+        if training_error(other) < error:
+            return other
         watch.curve[:] = curve
         return tree
+
+    def _is_wasteful(self, tree: "Tree", n_leaves: int) -> bool:
+        """Say whether a tree has at most half of its leaves: the others named what these name."""
+        if self.max_depth is not None:
+            n_leaves = min(n_leaves, 2 ** min(int(self.max_depth), 30))
+        return 1 < tree.n_leaves <= n_leaves // 2
 
     def _tree(self, problem: Problem, choice: "SizeChoice", key: int, watch: "Watch") -> "Tree":
         """Return the tree that was chosen, with what its leaves are to say of the classes."""
@@ -451,4 +475,4 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model."""
-        check_refining_notes(self, ("refined", "greedy"))
+        check_refining_notes(self, ("refined", "greedy", "axis-parallel"))

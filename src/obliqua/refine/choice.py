@@ -4,8 +4,8 @@ One descent on each division of the rows gives trees of many sizes, see `nested`
 tried only where smaller ones leave something to learn, and other decays only up to the best size.
 The size of the fewest errors is taken, and of the decays that held-out rows can hardly tell apart
 there the strongest. Where labels are noisy or rows few, a refined tree may still be worse than the
-greedy one; so that is tried on the same rows: one tree for each division, all pruned at the price
-per leaf that is best for them.
+greedy one, or than one of splits along single features; so these are tried on the same rows: one
+tree for each division, all pruned at the price per leaf that is best for them.
 
 A refined tree has few, crowded leaves, but some leaves are small, and the rows in them were used
 to draw the borders around them. So their frequencies are too sure of themselves, and may be drawn
@@ -14,7 +14,7 @@ to those of the nodes above.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from typing import NamedTuple
@@ -39,6 +39,7 @@ __all__ = [
     "choose",
     "divisions",
     "is_small",
+    "may_be_axis_parallel",
     "sizes_up_to",
     "smoothed",
     "training_error",
@@ -52,6 +53,9 @@ ONE_DIVISION, ONE_DIVISION_OF_CLASS = 20_000, 100
 #: With at least so many rows, and so many for each weight of a hyperplane, some of the folds are
 #: enough, and the usual decay serves well.
 FEW_ROWS, FEW_PER_WEIGHT = 3_000, 100
+#: With fewer rows for each weight luck finds splits along single features that look good, here on
+#: held-out rows, too: refined trees lose to them what is noise.
+AXIS_PER_WEIGHT = 10
 #: How much hyperplanes may be drawn to 0 where rows are few: below `TINY` rows, and with more.
 TINY = 1_000
 TINY_DECAYS, FEW_DECAYS = (0.01, 0.1, 0.3, 1.0), (0.001, 0.01, 0.1)
@@ -80,10 +84,10 @@ class SizeChoice:
     """What was tried on held-out rows."""
 
     n_leaves: int  # the most leaves of the tree to be refined
-    refined: bool  # whether refinement is better than the greedy tree, or was not compared with it
+    kind: str  # "refined", or the kind of greedy tree that is better on held-out rows
     sizes: Int64Array  # the numbers of leaves that were tried; empty if none were
     scores: FloatArray  # the accuracy of refined trees of these sizes, with their best decay
-    greedy_score: float  # that of the greedy tree; NaN if it was not tried
+    greedy_score: float  # that of the best greedy tree; NaN if none was tried
     decay: float | None = None  # how much hyperplanes are drawn to 0; None: as a schedule says
     usual: float | None = None  # the decay that was tried first
     error: float = 1.0  # the share of held-out rows that the chosen refined trees have wrong
@@ -91,9 +95,17 @@ class SizeChoice:
 
 def is_small(problem: Problem) -> bool:
     """Say whether there are few rows, for themselves or for the weights of a hyperplane."""
-    # Each level of a qualitative column has a weight of its own, and so have gaps.
-    weights = np.maximum(problem.n_levels, 1).sum() + problem.has_missing.sum()
-    return bool(_n_rows(problem) < max(FEW_ROWS, FEW_PER_WEIGHT * int(weights)))
+    return _n_rows(problem) < max(FEW_ROWS, FEW_PER_WEIGHT * _n_weights(problem))
+
+
+def may_be_axis_parallel(problem: Problem) -> bool:
+    """Say whether a tree of splits along single features is worth trying."""
+    return is_small(problem) and _n_rows(problem) >= AXIS_PER_WEIGHT * _n_weights(problem)
+
+
+def _n_weights(problem: Problem) -> int:
+    """Return the weights of a hyperplane: each level of a qualitative column has its own."""
+    return int(np.maximum(problem.n_levels, 1).sum() + problem.has_missing.sum())
 
 
 def _n_rows(problem: Problem) -> float:
@@ -112,7 +124,7 @@ def sizes_up_to(most: int) -> list[int]:
 def choose(
     problem: Problem,
     grower: Grower,
-    compare_greedy: bool,
+    rivals: Mapping[str, Grower],
     n_leaves: int | None,
     max_depth: int | None,
     recipe: Recipe,
@@ -124,11 +136,12 @@ def choose(
 ) -> SizeChoice:
     """Choose the number of leaves, if none is given, the decay, and between refined and greedy.
 
-    `n_folds`: None divides rows as their number says. `n_se`: of sizes that are no worse than the
-    best by more than so many standard errors the smallest is taken.
+    `rivals`: what grows the greedy trees that are compared with, by kind. `n_folds`: None divides
+    rows as their number says. `n_se`: of sizes that are no worse than the best by more than so
+    many standard errors the smallest is taken.
     """
-    nothing = SizeChoice(n_leaves or 1, True, np.empty(0, dtype=np.int64), np.empty(0), _NAN)
-    if n_leaves is not None and not compare_greedy:
+    nothing = SizeChoice(n_leaves or 1, "refined", np.empty(0, dtype=np.int64), np.empty(0), _NAN)
+    if n_leaves is not None and not rivals:
         return nothing
     parts = divisions(problem, key, n_folds)
     if not parts:  # a single row
@@ -144,25 +157,25 @@ def choose(
         trials.try_together(sizes, usual)
     largest = max(setting.n_leaves for setting in trials.wrong)
     if n_leaves is None and watch.is_up and largest < min(HURRIED, sizes[-1]):
-        sizes_tried, scores = trials.scores()
-        return SizeChoice(min(HURRIED, sizes[-1]), True, sizes_tried, scores, _NAN)
+        return SizeChoice(min(HURRIED, sizes[-1]), "refined", *trials.scores(), _NAN)
     most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
     for decay in others:
         trials.try_together([size for size in sizes if 1 < size <= most], decay)
     best = trials.best(EQUAL_WITHIN if n_leaves is None else 0.0, n_se)
-    refined, greedy_score = True, _NAN
-    if compare_greedy and not watch.is_up:
-        plain = trials.greedy(n_leaves)
-        greedy_score = trials.accuracy(plain)
-        refined = float((trials.wrong[best] - plain).sum()) <= 0.0
-        watch.say(
-            "Tried the greedy tree, pruned: "
-            f"{_share(greedy_score)} right on held-out rows; "
-            f"{'the refined one is no worse' if refined else 'it is better'}, so it is kept."
-        )
+    kind, least, greedy_score = "refined", trials.wrong[best], _NAN
+    for rival, of_rival in {} if watch.is_up else rivals.items():
+        wrong = trials.greedy(of_rival, n_leaves)
+        score = trials.accuracy(wrong)
+        greedy_score = score if np.isnan(greedy_score) else max(greedy_score, score)
+        if _is_worse(least, wrong, 0.0):
+            kind, least = rival, wrong
+        watch.say(f"Tried the {rival} tree, pruned: {_share(score)} right on held-out rows.")
+    if rivals:
+        watch.say(f"The {kind} tree is kept.")
     error = 1.0 - trials.accuracy(trials.wrong[best])
+    sizes_tried, scores = trials.scores()
     return SizeChoice(
-        best.n_leaves, refined, *trials.scores(), greedy_score, best.decay, usual, error
+        best.n_leaves, kind, sizes_tried, scores, greedy_score, best.decay, usual, error
     )
 
 
@@ -243,7 +256,7 @@ class _Trials:
 
     def accuracy(self, wrong: FloatArray) -> float:
         """Return the share of the weight that is right."""
-        return 1.0 - float(wrong.sum() / self.weight.sum())
+        return 1.0 - _total(wrong) / float(self.weight.sum())
 
     def try_sizes(self, sizes: Sequence[int], decay: float | None, small: bool) -> None:
         """Try sizes, the large ones only if the best of the smaller ones is not far below them."""
@@ -278,14 +291,14 @@ class _Trials:
             share = _share(self.accuracy(self.wrong[setting]))
             self.watch.say(f"Tried {setting}: {share} right on held-out rows.")
 
-    def greedy(self, n_leaves: int | None) -> FloatArray:
+    def greedy(self, grower: Grower, n_leaves: int | None) -> FloatArray:
         """Return the weight of each row that greedy trees have wrong, pruned at the best price."""
-        grown = [self.grower(train, n_leaves, 0) for train, _ in self.divisions]
+        grown = [grower(train, n_leaves, 0) for train, _ in self.divisions]
         return self._wrong(prune_alike(grown, [test for _, test in self.divisions]))
 
     def best_size(self, within: float) -> int:
         """Return the fewest leaves as good as the best, within so many standard errors."""
-        least = min(self.wrong.values(), key=lambda wrong: float(wrong.sum()))
+        least = min(self.wrong.values(), key=_total)
         return min(
             setting.n_leaves
             for setting, wrong in self.wrong.items()
@@ -301,7 +314,7 @@ class _Trials:
         some = {
             setting: wrong for setting, wrong in self.wrong.items() if setting.n_leaves == size
         }
-        least = min(some.values(), key=lambda wrong: float(wrong.sum()))
+        least = min(some.values(), key=_total)
         equal = [setting for setting, wrong in some.items() if not _is_worse(wrong, least, within)]
         return max(equal, key=lambda setting: setting.decay or 0.0)
 
@@ -325,7 +338,12 @@ class _Trials:
 def _is_worse(wrong: FloatArray, least: FloatArray, within: float) -> bool:
     """Whether errors are more than others, row by row, by so many standard errors."""
     more = wrong - least
-    return float(more.sum()) > within * sqrt(fsum((more * more).tolist()))
+    return _total(more) > within * sqrt(fsum((more * more).tolist()))
+
+
+def _total(wrong: FloatArray) -> float:
+    """Return the sum, whatever the order of the rows."""
+    return fsum(wrong.tolist())
 
 
 def _comparable(problems: Sequence[Problem]) -> list[FloatArray]:
