@@ -281,6 +281,30 @@ def test_copies_do_not_make_trees_look_good() -> None:
         assert set(train.Z[:, 0].tolist()).isdisjoint(test.Z[:, 0].tolist())
 
 
+def test_as_many_folds_of_weighted_rows_as_of_repeated_ones() -> None:
+    X = np.random.default_rng(0).normal(size=(8, 3))
+    y, weights = np.arange(8) % 2, np.arange(30, 38)
+    weighted = encode(X, y, 2, sample_weight=weights)
+    repeated = encode(np.repeat(X, weights, axis=0), np.repeat(y, weights), 2)
+    for n_folds in None, 10:
+        sizes = [
+            [float(test.total_weight) for _, test in divisions(problem, 0, n_folds)]
+            for problem in (weighted, repeated)
+        ]
+        assert sizes[0] == sizes[1]
+        assert len(sizes[0]) == (n_folds or 5)
+
+
+def test_who_wants_a_smaller_tree_gets_no_greedy_one() -> None:
+    """One leaf is worse than the greedy tree, but the best refined one is not."""
+    recipe = Recipe(schedule=Schedule(passes=4.0))
+    choice = choose(
+        slanted(300), grower, {"greedy": grower}, None, None, recipe, 0, 1, Watch(), n_se=1e3
+    )
+    assert (choice.kind, choice.n_leaves) == ("refined", 1)
+    assert choice.scores[0] < choice.greedy_score < choice.scores.max()
+
+
 def test_weights_are_counted() -> None:
     """Rows of weight 3 count as three rows of the score."""
     case = gaussians(200, 3, 2)

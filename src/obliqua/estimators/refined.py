@@ -127,7 +127,8 @@ once. 'auto' is what `max_leaf_nodes` says. Rows with equal features stay togeth
         "float",
         """\
 The number of leaves is the fewest whose refined trees are wrong no more often than the best by
-so many standard errors of the difference, row by row; 1 gives smaller trees, and 0 the best.""",
+so many standard errors of the difference, row by row; 1 gives smaller trees, and 0 the best.
+Whether a greedy tree is kept does not depend on it.""",
     ),
     probabilities=(
         "{'frequencies', 'smoothed', 'calibrated'}",
@@ -353,6 +354,9 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
 
         return prune_by_folds(problem, grow, prune_root=True, seed=key, together=True)
 
+    def _asked_folds(self) -> int | None:
+        return None if self.n_folds == "auto" else int(self.n_folds)
+
     def _recipe(self, cycles: int = 0) -> Any:
         from obliqua.refine import Recipe
 
@@ -394,7 +398,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             key,
             n_threads,
             watch,
-            None if self.n_folds == "auto" else int(self.n_folds),
+            self._asked_folds(),
             float(self.n_se),
         )
 
@@ -471,7 +475,8 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             trial.end = watch.end
             return self._grown(part, choice, key, trial)
 
-        return best_strength(grown, divisions(problem, key), problem.row_unit / problem.unit)
+        parts = divisions(problem, key, self._asked_folds())
+        return best_strength(grown, parts, problem.row_unit / problem.unit)
 
     def _check_notes(self) -> None:
         """Check what a file has said of a fit beside the model."""

@@ -106,7 +106,7 @@ def _whole_groups(problem: Problem, seed: int, hashes: NDArray[np.uint64]) -> _D
 def _alike_to(sizes: Int64Array) -> float:
     """Return how many parts of equal weight say as much: the heavy ones count less."""
     numbers: FloatArray = sizes.astype(np.float64)
-    return float(numbers.sum()) ** 2 / fsum((numbers * numbers).tolist())
+    return float(sizes.sum()) ** 2 / fsum((numbers * numbers).tolist())
 
 
 def _divided(

@@ -161,16 +161,20 @@ def choose(
     most = max(trials.best_size(0.0), min(DECAY_LEAVES, sizes[-1]), sizes[0])
     for decay in others:
         trials.try_together([size for size in sizes if 1 < size <= most], decay)
-    best = trials.best(EQUAL_WITHIN if n_leaves is None else 0.0, n_se)
-    kind, least, greedy_score = "refined", trials.wrong[best], _NAN
-    for rival, of_rival in {} if watch.is_up else rivals.items():
+    within = EQUAL_WITHIN if n_leaves is None else 0.0
+    best = trials.best(within, n_se)
+    # Rivals have to be better than refined trees can be: who wants a smaller one wants no rival.
+    kind, least, greedy_score = "refined", trials.wrong[trials.best(within)], _NAN
+    for rival, of_rival in rivals.items():
+        if watch.is_up:
+            break
         wrong = trials.greedy(of_rival, n_leaves)
         score = trials.accuracy(wrong)
         greedy_score = score if np.isnan(greedy_score) else max(greedy_score, score)
         if _is_worse(least, wrong, 0.0):
             kind, least = rival, wrong
         watch.say(f"Tried the {rival} tree, pruned: {_share(score)} right on held-out rows.")
-    if rivals:
+    if not np.isnan(greedy_score):
         watch.say(f"The {kind} tree is kept.")
     error = 1.0 - trials.accuracy(trials.wrong[best])
     sizes_tried, scores = trials.scores()
@@ -215,9 +219,9 @@ def divisions(
     if n_folds is None and many:
         whole, held = hold_out(problem, 1.0 / N_FOLDS, key, together=True)
         return [(whole.take(~held), whole.take(held))]
-    n_folds = min(n_folds or N_FOLDS, problem.n_rows)
-    whole, number = folds(problem, n_folds, key, together=True)
-    parts = [(whole.take(number != k), whole.take(number == k)) for k in range(n_folds)]
+    whole, number = folds(problem, n_folds or N_FOLDS, key, together=True)
+    used = np.unique(number).tolist()
+    parts = [(whole.take(number != k), whole.take(number == k)) for k in used]
     return [(train, test) for train, test in parts if train.n_rows and test.n_rows]
 
 

@@ -75,11 +75,11 @@ typedef struct {
     float *reach, *gate, *value, *delta;
     int32_t *leaf_row;
     float *leaf_reach;
-    float *leaf_value;         /* of numbers: what the leaf says of the row, as a likelihood */
+    float *leaf_value;         /* of numbers, or in a small tree: what the leaf says of the row */
     float *height, *left, *right; /* of the rows at one node, and what its sides say of them */
     int64_t capacity;              /* a multiple of 8 */
     float *x;                  /* of a small tree: the rows, eight beside each other; or NULL */
-    float *g, *ga, *ga_sum;    /* of a block: its gradients; what was not reached is not written */
+    float *g, *ga, *ga_sum;    /* of a block: its gradients; of lists: what was reached */
 } ob_reached;
 
 typedef struct {
@@ -394,7 +394,7 @@ OB_INLINE void ob_small_tree(const ob_soft *s, const ob_batch *b, const ob_reach
     }
 }
 
-/* Adds the rows of a list to the gradient of a node of a small tree. */
+/* Adds rows to the gradient of a node of a small tree, once: `delta` becomes their factors. */
 OB_INLINE void ob_small_node(const ob_soft *s, const ob_batch *b, const ob_reached *p,
                              const int64_t *order, int32_t node, float *restrict g) {
     const int32_t first = p->row[0], n = p->count[0];
@@ -430,7 +430,8 @@ static const float ob_class[8][8] = {
     {0, 0, 0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, 0, 0, 0, 1},
 };
 
-/* Adds the rows of a list to the gradient of a leaf of a small tree, and to the sum. */
+/* Adds rows to the gradient of a leaf of a small tree, and to the sum, once: `leaf_value` becomes
+ * what each adds. */
 OB_INLINE float ob_small_leaf(const ob_soft *s, const ob_batch *b, const ob_reached *p,
                               int32_t leaf, float sum, float *restrict g) {
     const int32_t first = p->row[0], n = p->count[0];
