@@ -72,6 +72,14 @@ def test_every_method_fits(run: Run, data: Path, method: str) -> None:
     assert said["method"] == f"{method}, {METHODS[method].title}"
 
 
+def test_a_greedy_tree_that_is_kept_is_named(run: Run, folder: Path) -> None:
+    X = np.random.default_rng(1).uniform(0.0, 3.0, size=(300, 3))
+    y = (X[:, 0].astype(int) + 2 * X[:, 1].astype(int)) % 3  # a chessboard
+    pl.DataFrame(X, ["a", "b", "c"]).with_columns(y=y).write_csv("board.csv")
+    said = facts(run("fit", "board.csv", "-t", "y", "-m", "refined").stdout)
+    assert said["kept"] == "the axis-parallel tree, which was better on held-out rows"
+
+
 def test_scikit_learns_tree_cannot_be_saved(run: Run, data: Path) -> None:
     assert "cart" in run("fit", "data.csv", "-t", "y", "-m", "sklearn", code=2).stderr
 

@@ -345,6 +345,15 @@ def test_borders_along_axes() -> None:
     assert model.greedy_score_ > refined.cv_scores_.max()
 
 
+def test_greedy_trees_of_noise_are_pruned() -> None:
+    """The price of the fewest errors alone leaves 74 leaves."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 5))
+    model = RefinedTreeClassifier(random_state=0).fit(X, rng.random(2000) < 0.5)
+    assert model.chosen_ == "axis-parallel"
+    assert model.get_n_leaves() < 16
+
+
 @pytest.mark.parametrize("time_limit", [None, 0.0])
 def test_a_given_number_above_the_first_sizes(time_limit: float | None) -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))

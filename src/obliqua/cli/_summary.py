@@ -201,6 +201,7 @@ def summary(
     method = given["method"]
     return [
         ("method", f"{method}, {find_method(method, given['task']).title}"),
+        *_what_was_kept(estimator),
         ("rows", f"{tally.n_rows:,}{_how_grown(estimator, tally)}"),
         *tally.about_features(),
         *tally.about_target(given),
@@ -221,6 +222,14 @@ def training_rows(estimator: Any, given: dict[str, Any]) -> str:
     measured = given["holdout"] is not None or given["test"] is not None
     caution = "" if measured or estimator.get_n_leaves() == 1 else "; for new ones see --holdout"
     return f"the training rows{caution}"
+
+
+def _what_was_kept(estimator: Any) -> list[tuple[str, str]]:
+    """Say if another tree than the method's own was better on held-out rows."""
+    kept = getattr(estimator, "chosen_", "refined")
+    if kept == "refined":
+        return []
+    return [("kept", f"the {kept} tree, which was better on held-out rows")]
 
 
 def _how_grown(estimator: Any, tally: Tally) -> str:

@@ -111,11 +111,12 @@ lopsided then, because a leaf may hang wherever it is useful.""",
         "'auto' or bool",
         """\
 Whether the pruned greedy tree is tried beside the refined one on held-out rows, and kept if it is
-better, then pruned by cross-validation; of equals the refined one is kept. 'auto' does so wherever
-the number of leaves is chosen, as it costs little beside that; with a given number if rows are
-few: fewer than 3,000, or fewer than 100 for each feature, where each level of a qualitative
-feature counts as one. Where rows are few, but ten or more for each feature, a greedy tree of
-splits along single features is tried, too.""",
+better, then pruned by cross-validation to the smallest tree within half a standard error of the
+best, or within `n_se`; of equals the refined one is kept. 'auto' does so wherever the number of
+leaves is chosen, as it costs little beside that; with a given number if rows are few: fewer than
+3,000, or fewer than 100 for each feature, where each level of a qualitative feature counts as one.
+Where rows are few, but ten or more for each feature, a greedy tree of splits along single features
+is tried, too.""",
     ),
     n_folds=(
         "'auto' or int",
@@ -345,6 +346,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
     def _greedy(self, problem: Problem, kind: str, key: int) -> "Tree":
         """Return a greedy tree that is compared with, pruned by cross-validation."""
         from obliqua.prune import prune_by_folds
+        from obliqua.refine.choice import EQUAL_WITHIN
 
         most = None if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
         grower = self._grower(key, thread_count(self.n_jobs), kind == "greedy")
@@ -352,7 +354,10 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
         def grow(part: Problem) -> "Tree":
             return grower(part, most)
 
-        return prune_by_folds(problem, grow, prune_root=True, seed=key, together=True)
+        n_se = max(float(self.n_se), EQUAL_WITHIN)
+        return prune_by_folds(
+            problem, grow, n_se=n_se, prune_root=True, seed=key, together=True
+        )
 
     def _asked_folds(self) -> int | None:
         return None if self.n_folds == "auto" else int(self.n_folds)
