@@ -355,9 +355,7 @@ class RefinedTreeClassifier(TrainedTreesClassifier):
             return grower(part, most)
 
         n_se = max(float(self.n_se), EQUAL_WITHIN)
-        return prune_by_folds(
-            problem, grow, n_se=n_se, prune_root=True, seed=key, together=True
-        )
+        return prune_by_folds(problem, grow, n_se=n_se, prune_root=True, seed=key, together=True)
 
     def _asked_folds(self) -> int | None:
         return None if self.n_folds == "auto" else int(self.n_folds)
