@@ -341,7 +341,7 @@ def test_borders_along_axes() -> None:
     assert model.chosen_ == "axis-parallel"
     assert (np.diff(model.tree_.coef_ptr) == 1).all(), "every split is along one feature"
     refined = RefinedTreeClassifier(compare_greedy=False, random_state=0).fit(X, y)
-    assert model.score(new, y_new) > refined.score(new, y_new) + 0.03
+    assert model.score(new, y_new) > refined.score(new, y_new) + 0.01
     assert model.greedy_score_ > refined.cv_scores_.max()
 
 
