@@ -360,11 +360,14 @@ SMALLER = "Give smaller partitions (rechunk, repartition), or workers with more 
 
 
 class TooLarge(NamedTuple):
-    """What is said where workers are lost: the name of a task, what was too large, what to do."""
+    """What is said where workers are lost: what they were at, what was too large, what to do."""
 
-    called: Callable[[Any], str]
+    called: str
     what: str
     advice: str
+
+
+PARTITION_TOO_LARGE = TooLarge("Some partitions", "a partition and what is made of it", SMALLER)
 
 
 def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
@@ -381,7 +384,7 @@ def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
                 raise
             except Exception as error:  # whatever those raise who make it
                 what = f"{type(error).__name__}: {error}"
-                if isinstance(error, OSError):
+                if isinstance(error, FileNotFoundError):
                     what += ". Keep what it is made of in place until the fit has ended"
                 raise ValueError(f"{name} cannot be loaded: {what}") from error
             _release_unused()
@@ -400,20 +403,24 @@ def _release_unused() -> None:
         arrow.default_memory_pool().release_unused()
 
 
-def _waited(client: Any, tasks: dict[Any, Any], last: Any) -> Any:
+def _waited(client: Any, tasks: Any, keys: list[Any]) -> list[Any]:
     """Wait for what workers make of some tasks; look now and then whether they go on."""
-    wait = require("distributed", "dask", PURPOSE).wait
-    answer = client.get(tasks, last, sync=False)
+    if getattr(require("distributed.worker", "dask", PURPOSE).thread_state, "key", False):
+        found: list[Any] = client.get(tasks, keys)  # in a task: its thread does others meanwhile
+        return found
+    answers = client.get(tasks, keys, sync=False)
     before = None
     try:
-        while not answer.done():
-            try:
-                wait(answer, timeout=LOOK)
-            except TimeoutError:
-                before = _checked_workers(client.run_on_scheduler(_at_workers), before)
-        return answer.result()
+        for answer in answers:
+            while not answer.done():
+                try:
+                    answer.exception(timeout=LOOK)
+                except TimeoutError:
+                    before = _checked_workers(client.run_on_scheduler(_at_workers), before)
+        return list(client.gather(answers))
     finally:
-        answer.release()
+        for answer in answers:
+            answer.release()
 
 
 def _at_workers(dask_scheduler: Any) -> list[tuple[str, int, str]]:
@@ -426,7 +433,7 @@ def _at_workers(dask_scheduler: Any) -> list[tuple[str, int, str]]:
 
 def _checked_workers(now: list[Any], before: list[Any] | None) -> list[Any]:
     """Refuse to wait for workers none of which goes on; tell if there are none."""
-    if not now:
+    if not now and before != now:
         LOG.warning("the cluster of Dask has no workers: the fit waits for one")
     still = all(status == "paused" and not n_tasks for status, n_tasks, _ in now)
     if now and still and now == before:
@@ -586,13 +593,28 @@ class DaskTasks:
 
     def _computed(self, tasks: dict[Any, Any], last: Any) -> Any:
         """Let a pass be done."""
-        too_large = TooLarge(self._called, "a partition and what is made of it", SMALLER)
+        return self.done(lambda: self.get(tasks, [last]), PARTITION_TOO_LARGE)[0]
 
-        def work() -> Any:
-            client = self._client
-            return self._get(tasks, last) if client is None else _waited(client, tasks, last)
+    def get(self, tasks: Any, keys: list[Any]) -> Sequence[Any]:
+        """Let tasks be done, as Dask asks of a scheduler; a cluster that cannot go on is told of.
 
-        return self.done(work, too_large)
+        Parameters
+        ----------
+        tasks : graph
+            The tasks.
+        keys : list
+            Those whose values are wanted.
+
+        Returns
+        -------
+        sequence
+            These values.
+        """
+        client = self._client
+        found: Sequence[Any] = (
+            self._get(tasks, keys) if client is None else _waited(client, tasks, keys)
+        )
+        return found
 
     def done(self, work: Callable[[], Any], too_large: TooLarge) -> Any:
         """Let a cluster do some work; what becomes of it is told.
@@ -617,9 +639,10 @@ class DaskTasks:
                 return work()
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
+                called = self._called(error.args[0]) or too_large.called
                 raise RuntimeError(
-                    f"{too_large.called(error.args[0])}: the workers that were at it were lost, "
-                    "one after another. Most often the memory of a worker is too small for "
+                    f"{called}: the workers that were at it were lost, one after another. "
+                    "Most often the memory of a worker is too small for "
                     f"{too_large.what}; its log tells. {too_large.advice}"
                 ) from error
             if client.status == "running":
@@ -627,12 +650,11 @@ class DaskTasks:
             raise ConnectionError(CLOSED) from error
         raise ConnectionError(CLOSED)
 
-    def _called(self, key: Any) -> str:
-        """Return what messages call the partitions of a task."""
-        number = key[1] if isinstance(key, tuple) and "obliqua-answer" in str(key[0]) else None
-        if number is None:
-            return "Some partitions"
-        names = [part.piece.name for part in self._loads[number][1].parts]
+    def _called(self, key: Any) -> str | None:
+        """Return what messages call the partitions of a task; None if it is none of a pass."""
+        if not (isinstance(key, tuple) and "obliqua-answer" in str(key[0])):
+            return None
+        names = [part.piece.name for part in self._loads[key[1]][1].parts]
         return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
