@@ -151,27 +151,47 @@ def _plain(values: Any) -> Any:
 def dask_table(X: Any, y: Any, weights: Any) -> LargeTable:
     """Return an array or a frame of Dask as a table in pieces; nothing is computed."""
     require("dask", "dask", PURPOSE)
-    if y is None:
-        raise TypeError(
-            "y says what is learnt from X: the name of a column of a frame, or a collection with "
-            "the partitions of X; got None."
-        )
+    learnt, weight = _named(X, y, weights)
     if hasattr(X, "columns"):
-        return _frame_table(X, y, weights)
+        return _frame_table(X, y, weights, learnt, weight)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions; got a Dask array with {X.ndim}.")
-    if isinstance(y, str) or isinstance(weights, str):
-        raise TypeError(
-            "A Dask array has no names of columns: give y and sample_weight as arrays."
-        )
     X = X.rechunk({1: -1})
     others = [_blocks(name, other, X) for name, other in _both(y, weights)]
     kind = SINGLE if X.dtype == np.float32 else NUMBERS
     if X.dtype.kind not in "biuf":
         raise ValueError(f"A Dask array must hold numbers; got the type {X.dtype}. Give a frame.")
-    weight = None if weights is None else "sample_weight"
-    chosen = Chosen(tuple(map(str, range(X.shape[1]))), (), weight)
+    used = None if weights is None else "sample_weight"
+    chosen = Chosen(tuple(map(str, range(X.shape[1]))), (), used)
     return _table(X, others, chosen, None, (kind,) * X.shape[1])
+
+
+def _named(X: Any, y: Any, weights: Any) -> tuple[tuple[str, ...], str | None]:
+    """Return the columns of a frame that y and weights name; refuse what it does not have."""
+    if y is None:
+        raise TypeError(
+            "y says what is learnt from X: the name of a column of a frame, or a collection with "
+            "the partitions of X; got None."
+        )
+    if not hasattr(X, "columns"):
+        if isinstance(y, str) or isinstance(weights, str):
+            raise TypeError(
+                "A Dask array has no names of columns: give y and sample_weight as arrays."
+            )
+        return (), None
+    several = isinstance(y, list) and len(y) > 0 and all(isinstance(name, str) for name in y)
+    learnt = (y,) if isinstance(y, str) else tuple(y) if several else ()
+    weight = weights if isinstance(weights, str) else None
+    _check_columns(X, [*learnt, *([] if weight is None else [weight])])
+    return learnt, weight
+
+
+def _check_columns(X: Any, names: Sequence[str]) -> None:
+    """Refuse names that are no columns of a frame."""
+    known = list(map(str, X.columns))
+    for name in names:
+        if name not in known:
+            raise ValueError(f"The frame has no column {name!r}; it has {', '.join(known[:20])}.")
 
 
 def _both(y: Any, weights: Any) -> list[tuple[str, Any]]:
@@ -227,22 +247,13 @@ def _blocks(name: str, other: Any, X: Any) -> Any:
     return other
 
 
-def _frame_table(X: Any, y: Any, weights: Any) -> LargeTable:
-    names = [str(name) for name in X.columns]
-    learnt: tuple[str, ...] = ()
-    if isinstance(y, str) or (isinstance(y, list) and all(isinstance(n, str) for n in y)):
-        learnt, y = ((y,) if isinstance(y, str) else tuple(y)), None
-    weight = "sample_weight"
-    if isinstance(weights, str):
-        weight, weights, in_frame = weights, None, True
-    else:
-        in_frame = False
-    for name in (*learnt, *([weight] if in_frame else [])):
-        if name not in names:
-            raise ValueError(f"The frame has no column {name!r}; it has {', '.join(names[:20])}.")
-    features = tuple(n for n in names if n not in learnt and not (in_frame and n == weight))
+def _frame_table(
+    X: Any, y: Any, weights: Any, learnt: tuple[str, ...], weight: str | None
+) -> LargeTable:
+    features = tuple(n for n in map(str, X.columns) if n not in learnt and n != weight)
     kinds = tuple(_kind(X.dtypes[name], name) for name in features)
-    used = weight if in_frame or weights is not None else None
+    used = weight if weight is not None or weights is None else "sample_weight"
+    y, weights = None if learnt else y, None if weight is not None else weights
     others = [_blocks(name, other, X) for name, other in _both(y, weights)]
     if all(other is None for other in others):
         # Only the columns that are left are read. With y apart, its partitions would not be
@@ -269,6 +280,7 @@ def predicted(estimator: Any, method: str, X: Any) -> Any:
     """Return what an estimator's method says of a Dask collection, lazily."""
     names = list(getattr(estimator, "feature_names_in_", []))
     if hasattr(X, "columns"):
+        _check_columns(X, names)
         X = X[names] if names else X
         few = X._meta_nonempty if hasattr(X, "_meta_nonempty") else X.head(1)
         said = _of_block(few, estimator, method)
@@ -291,10 +303,15 @@ def compared(
     `check` refuses what cannot be true.
     """
     base = require("dask.base", "dask", PURPOSE)
-    several = isinstance(y, list) and all(isinstance(name, str) for name in y)
-    truth = X[y] if isinstance(y, str) or several else y
-    weights = X[weights] if isinstance(weights, str) else weights
-    truth, said, weights = base.compute(truth, predicted(estimator, "predict", X), weights)
+    learnt, weight = _named(X, y, weights)
+    if learnt:
+        y = X[y]
+    if weight is not None:
+        weights = X[weight]
+    if not hasattr(estimator, "feature_names_in_") and (learnt or weight is not None):
+        X = X[[name for name in X.columns if name not in learnt and name != weight]]
+    said = predicted(estimator, "predict", X)
+    truth, said, weights = base.compute(y, said, weights, traverse=False)
     check(np.asarray(truth))
     return np.asarray(truth), np.asarray(said), None if weights is None else np.asarray(weights)
 
