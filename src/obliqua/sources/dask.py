@@ -429,7 +429,8 @@ def _waited(client: Any, tasks: Any, keys: list[Any]) -> list[Any]:
     before = None
     try:
         for answer in answers:
-            while not answer.done():
+            # To gather raises the first error at once, and then nobody works on.
+            while not (answer.done() or any(one.status == "error" for one in answers)):
                 try:
                     answer.exception(timeout=LOOK)
                 except TimeoutError:
