@@ -248,6 +248,42 @@ def test_scores(rows: Any) -> None:
         model.fit(frame.drop(columns=["y", "w"]), frame["y"]).score(nan, "y")
 
 
+def test_scores_of_what_has_no_names(rows: Any) -> None:
+    """Neither a column that is learnt nor weights are features, and a list may be labels."""
+    X, y, w = rows
+    _, lazy = framed(rows)
+    model = CartClassifier(max_depth=2, pruning=None).fit(X, y)
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        assert model.score(lazy, "y", "w") == model.score(X, y, w)
+    labels = np.where(y == 1, "yes", "no")
+    chunked = da.from_array(X, chunks=(LENGTHS, 4))
+    model.fit(chunked, labels.tolist())
+    assert model.score(chunked, labels.tolist(), w) == model.score(X, labels, w)
+
+
+def test_what_score_is_given_wrongly(rows: Any) -> None:
+    """It is told as fit tells it."""
+    X, y, _ = rows
+    frame, lazy = framed(rows)
+    chunked = da.from_array(X, chunks=(LENGTHS, 4))
+    plain = CartClassifier(max_depth=1, pruning=None).fit(X, y)
+    named = CartClassifier(max_depth=1, pruning=None).fit(frame[list("abcd")], y)
+    for given, said in (
+        (("zz",), "The frame has no column 'zz'; it has a, b, c, d, y, w"),
+        ((["y", "zz"],), "The frame has no column 'zz'"),
+        (("y", "zz"), "The frame has no column 'zz'"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            named.score(lazy, *given)
+    with pytest.raises(ValueError, match="The frame has no column 'd'; it has a, b, c, y"):
+        named.score(lazy[["a", "b", "c", "y"]], "y")
+    for given in (("y",), (y, "w")):
+        with pytest.raises(TypeError, match="has no names of columns"):
+            plain.score(chunked, *given)
+    with pytest.raises(TypeError, match=r"y says what is learnt from X: .* got None"):
+        plain.score(chunked, None)
+
+
 def test_fitting_does_not_import_dask() -> None:
     code = (
         "import sys, numpy as np; from obliqua import CartClassifier; "

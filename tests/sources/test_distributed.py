@@ -9,7 +9,8 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -315,12 +316,12 @@ def test_a_client_that_is_closed(client: Any, frame: Any, files: str, monkeypatc
     call = DaskTasks.__call__
     with distributed.Client(address, set_as_default=True) as other:
 
-        def closing(self: Any, one_pass: Any, parts: Any) -> Any:
+        def closing_at_once(self: Any, one_pass: Any, parts: Any) -> Any:
             if self.n_passes == 2:
                 other.close()
             return call(self, one_pass, parts)
 
-        monkeypatch.setattr(DaskTasks, "__call__", closing)
+        monkeypatch.setattr(DaskTasks, "__call__", closing_at_once)
         with pytest.raises(ConnectionError, match="client of Dask was closed"):
             model.fit(lazy, "y")
     assert not hasattr(model, "tree_")
@@ -345,30 +346,86 @@ def test_workers_that_are_always_lost(client: Any, frame: Any, monkeypatch: Any)
     assert not hasattr(model, "tree_")
 
 
+def pause_from(client: Any, share: float) -> None:
+    """Let workers pause with this share of their memory in use."""
+
+    def change(dask_worker: Any) -> None:
+        dask_worker.memory_manager.memory_pause_fraction = share
+
+    client.run(change)
+
+
 def test_workers_that_are_paused(
     client: Any, frame: Any, files: str, monkeypatch: Any, caplog: Any
 ) -> None:
     """As where memory is full, and cannot be spilled to a disk that is full."""
     monkeypatch.setattr(dask_source, "LOOK", 0.3)
 
-    def pause_from(share: float) -> None:
-        def change(dask_worker: Any) -> None:
-            dask_worker.memory_manager.memory_pause_fraction = share
-
-        client.run(change)
-
     model = CartClassifier(max_depth=2, pruning=None)
     lazy = dd.read_parquet(files)[[*FEATURES, "y"]]
-    pause_from(1e-6)
+    pause_from(client, 1e-6)
     try:
         with pytest.raises(MemoryError, match=r"All workers of Dask are paused.* local_directory"):
             model.fit(lazy, "y")
     finally:
-        pause_from(0.8)
+        pause_from(client, 0.8)
     assert not hasattr(model, "tree_")
     assert model.fit(lazy, "y").tree_ == clone(model).fit(frame[FEATURES], frame["y"]).tree_
-    assert dask_source._checked_workers([], None) == []
-    assert "has no workers: the fit waits for one" in caplog.text
+    assert dask_source._checked_workers([], dask_source._checked_workers([], None)) == []
+    assert caplog.text.count("has no workers: the fit waits for one") == 1
+
+
+def test_workers_that_are_paused_while_trees_grow(
+    client: Any, frame: Any, files: str, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(dask_source, "LOOK", 0.3)
+    done = DaskTasks.done
+
+    def pausing(self: Any, work: Any, too_large: Any) -> Any:
+        if too_large is not tree_tasks.TOO_LARGE:
+            return done(self, work, too_large)
+        pause_from(client, 1e-6)
+        while set(client.run(lambda dask_worker: dask_worker.status.name).values()) != {"paused"}:
+            time.sleep(0.02)
+        try:
+            return done(self, work, too_large)
+        finally:
+            pause_from(client, 0.8)
+
+    monkeypatch.setattr(DaskTasks, "done", pausing)
+    forest = ObliqueForestClassifier(8, max_samples=200, random_state=0)
+    with pytest.raises(MemoryError, match="All workers of Dask are paused"):
+        forest.fit(dd.read_parquet(files)[[*FEATURES, "y"]], "y")
+    assert not hasattr(forest, "model_")
+
+
+def test_fits_in_tasks_that_take_all_threads(client: Any, frame: Any, files: str) -> None:
+    model = CartClassifier(max_depth=2, pruning=None)
+    names = [*FEATURES, "y"]
+
+    def fitted(_: int) -> Any:
+        return clone(model).fit(dd.read_parquet(files)[names], "y").tree_
+
+    whole = clone(model).fit(frame[FEATURES], frame["y"]).tree_
+    for found in client.map(fitted, range(2)):
+        assert found.result(timeout=60) == whole
+
+
+def test_a_client_that_is_not_the_default(
+    client: Any, frame: Any, files: str, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(distributed.client, "_global_clients", {})
+    current: ContextVar[Any] = ContextVar("current", default=None)
+    monkeypatch.setattr(distributed.client, "_current_client", current)
+    with pytest.raises(ValueError, match="No clients found"):
+        distributed.default_client()
+    model = CartClassifier(max_depth=2, pruning=None)
+    with (
+        closing(distributed.Client(client.scheduler.address, set_as_default=False)) as other,
+        dask.config.set(scheduler=other),
+    ):
+        found = clone(model).fit(dd.read_parquet(files)[[*FEATURES, "y"]], "y")
+    assert found.tree_ == clone(model).fit(frame[FEATURES], frame["y"]).tree_
 
 
 def test_ctrl_c_cancels_what_waits(client: Any, frame: Any, tmp_path: Path) -> None:

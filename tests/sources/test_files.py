@@ -432,6 +432,23 @@ def test_a_cell_that_makes_text_of_numbers_is_told(tmp_path: Path) -> None:
         fit(csv_with(cell, tmp_path))
 
 
+@pytest.mark.parametrize(("n_texts", "told"), [(0, True), (20, True), (21, False), (900, False)])
+def test_few_odd_cells_are_few_in_all_of_a_table(
+    n_texts: int, told: bool, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """A block without or with few of them does not tell what later ones hold."""
+    monkeypatch.setattr("obliqua.sources.pieces.CSV_BLOCK", 1 << 10)
+    cells = [str(row) for row in range(2100)]
+    cells[700] = "n.a."
+    for place in range(2099, 2099 - n_texts, -1):
+        cells[place] = "none"
+    (tmp_path / "1.csv").write_text("c,label\n" + "".join(f"{c},{c[-1]}\n" for c in cells))
+    found = open_table(str(tmp_path / "1.csv"), "label").odd_cells
+    if told:
+        assert re.match(ODD.replace("212", "700"), found["c"])
+    assert ("c" in found) == told
+
+
 def test_text_of_digits_is_text_again(tmp_path: Path) -> None:
     """A file by itself need not show that a column is text."""
     rows = [(code, int(code in ("07", "x"))) for code in ("07", "11", "x", "12")] * 30

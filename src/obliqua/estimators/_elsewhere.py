@@ -42,14 +42,20 @@ def said_elsewhere(estimator: Any, method: str, X: Any) -> Any:
     return predicted_from_files(estimator, method, X)
 
 
-def compared_elsewhere(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, check: Callable[[Any], None]
-) -> tuple[Any, Any, Any]:
-    """Return what is true of rows elsewhere, what is said of them, and their weights."""
+def score_elsewhere(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    check: Callable[[Any], None],
+    measure: str,
+) -> float:
+    """Return how good what is said of rows elsewhere is, by a measure of scikit-learn."""
+    from sklearn import metrics
+
     if type(X).__module__.startswith("dask"):
-        from obliqua.sources.dask import compared
-
-        return compared(estimator, X, y, sample_weight, check)
-    from obliqua.sources.predicting import compared_in_files
-
-    return compared_in_files(estimator, X, y, sample_weight, check)
+        from obliqua.sources.dask import compared as compare
+    else:
+        from obliqua.sources.predicting import compared_in_files as compare
+    truth, said, weights = compare(estimator, X, y, sample_weight, check)
+    return float(getattr(metrics, measure)(truth, said, sample_weight=weights))

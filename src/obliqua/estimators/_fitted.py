@@ -13,7 +13,7 @@ from obliqua._typing import AnyArray, FloatArray, Int64Array, Rows
 from obliqua.data.sparse_rows import no_sparse
 from obliqua.data.threads import thread_count
 from obliqua.errors import TreeError
-from obliqua.estimators._elsewhere import compared_elsewhere, said_elsewhere, tells_where
+from obliqua.estimators._elsewhere import said_elsewhere, score_elsewhere, tells_where
 from obliqua.estimators._input import FLOATS, read_rows
 from obliqua.estimators._labels import check_labels, check_numbers
 from obliqua.io.values import NotSaved
@@ -328,10 +328,7 @@ class TreesClassifier(ClassifierMixin, TreesEstimator):
             The accuracy.
         """
         if is_elsewhere(X):
-            truth, said, weights = compared_elsewhere(self, X, y, sample_weight, check_labels)
-            from sklearn.metrics import accuracy_score
-
-            return float(accuracy_score(truth, said, sample_weight=weights))
+            return score_elsewhere(self, X, y, sample_weight, check_labels, "accuracy_score")
         return float(super().score(X, y, sample_weight))
 
 
@@ -455,8 +452,5 @@ class TreesRegressor(RegressorMixin, TreesEstimator):
             mean.
         """
         if is_elsewhere(X):
-            truth, said, weights = compared_elsewhere(self, X, y, sample_weight, check_numbers)
-            from sklearn.metrics import r2_score
-
-            return float(r2_score(truth, said, sample_weight=weights))
+            return score_elsewhere(self, X, y, sample_weight, check_numbers, "r2_score")
         return float(super().score(X, y, sample_weight))

@@ -151,27 +151,47 @@ def _plain(values: Any) -> Any:
 def dask_table(X: Any, y: Any, weights: Any) -> LargeTable:
     """Return an array or a frame of Dask as a table in pieces; nothing is computed."""
     require("dask", "dask", PURPOSE)
-    if y is None:
-        raise TypeError(
-            "y says what is learnt from X: the name of a column of a frame, or a collection with "
-            "the partitions of X; got None."
-        )
+    learnt, weight = _named(X, y, weights)
     if hasattr(X, "columns"):
-        return _frame_table(X, y, weights)
+        return _frame_table(X, y, weights, learnt, weight)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions; got a Dask array with {X.ndim}.")
-    if isinstance(y, str) or isinstance(weights, str):
-        raise TypeError(
-            "A Dask array has no names of columns: give y and sample_weight as arrays."
-        )
     X = X.rechunk({1: -1})
     others = [_blocks(name, other, X) for name, other in _both(y, weights)]
     kind = SINGLE if X.dtype == np.float32 else NUMBERS
     if X.dtype.kind not in "biuf":
         raise ValueError(f"A Dask array must hold numbers; got the type {X.dtype}. Give a frame.")
-    weight = None if weights is None else "sample_weight"
-    chosen = Chosen(tuple(map(str, range(X.shape[1]))), (), weight)
+    used = None if weights is None else "sample_weight"
+    chosen = Chosen(tuple(map(str, range(X.shape[1]))), (), used)
     return _table(X, others, chosen, None, (kind,) * X.shape[1])
+
+
+def _named(X: Any, y: Any, weights: Any) -> tuple[tuple[str, ...], str | None]:
+    """Return the columns of a frame that y and weights name; refuse what it does not have."""
+    if y is None:
+        raise TypeError(
+            "y says what is learnt from X: the name of a column of a frame, or a collection with "
+            "the partitions of X; got None."
+        )
+    if not hasattr(X, "columns"):
+        if isinstance(y, str) or isinstance(weights, str):
+            raise TypeError(
+                "A Dask array has no names of columns: give y and sample_weight as arrays."
+            )
+        return (), None
+    several = isinstance(y, list) and len(y) > 0 and all(isinstance(name, str) for name in y)
+    learnt = (y,) if isinstance(y, str) else tuple(y) if several else ()
+    weight = weights if isinstance(weights, str) else None
+    _check_columns(X, [*learnt, *([] if weight is None else [weight])])
+    return learnt, weight
+
+
+def _check_columns(X: Any, names: Sequence[str]) -> None:
+    """Refuse names that are no columns of a frame."""
+    known = list(map(str, X.columns))
+    for name in names:
+        if name not in known:
+            raise ValueError(f"The frame has no column {name!r}; it has {', '.join(known[:20])}.")
 
 
 def _both(y: Any, weights: Any) -> list[tuple[str, Any]]:
@@ -227,22 +247,13 @@ def _blocks(name: str, other: Any, X: Any) -> Any:
     return other
 
 
-def _frame_table(X: Any, y: Any, weights: Any) -> LargeTable:
-    names = [str(name) for name in X.columns]
-    learnt: tuple[str, ...] = ()
-    if isinstance(y, str) or (isinstance(y, list) and all(isinstance(n, str) for n in y)):
-        learnt, y = ((y,) if isinstance(y, str) else tuple(y)), None
-    weight = "sample_weight"
-    if isinstance(weights, str):
-        weight, weights, in_frame = weights, None, True
-    else:
-        in_frame = False
-    for name in (*learnt, *([weight] if in_frame else [])):
-        if name not in names:
-            raise ValueError(f"The frame has no column {name!r}; it has {', '.join(names[:20])}.")
-    features = tuple(n for n in names if n not in learnt and not (in_frame and n == weight))
+def _frame_table(
+    X: Any, y: Any, weights: Any, learnt: tuple[str, ...], weight: str | None
+) -> LargeTable:
+    features = tuple(n for n in map(str, X.columns) if n not in learnt and n != weight)
     kinds = tuple(_kind(X.dtypes[name], name) for name in features)
-    used = weight if in_frame or weights is not None else None
+    used = weight if weight is not None or weights is None else "sample_weight"
+    y, weights = None if learnt else y, None if weight is not None else weights
     others = [_blocks(name, other, X) for name, other in _both(y, weights)]
     if all(other is None for other in others):
         # Only the columns that are left are read. With y apart, its partitions would not be
@@ -269,6 +280,7 @@ def predicted(estimator: Any, method: str, X: Any) -> Any:
     """Return what an estimator's method says of a Dask collection, lazily."""
     names = list(getattr(estimator, "feature_names_in_", []))
     if hasattr(X, "columns"):
+        _check_columns(X, names)
         X = X[names] if names else X
         few = X._meta_nonempty if hasattr(X, "_meta_nonempty") else X.head(1)
         said = _of_block(few, estimator, method)
@@ -291,10 +303,15 @@ def compared(
     `check` refuses what cannot be true.
     """
     base = require("dask.base", "dask", PURPOSE)
-    several = isinstance(y, list) and all(isinstance(name, str) for name in y)
-    truth = X[y] if isinstance(y, str) or several else y
-    weights = X[weights] if isinstance(weights, str) else weights
-    truth, said, weights = base.compute(truth, predicted(estimator, "predict", X), weights)
+    learnt, weight = _named(X, y, weights)
+    if learnt:
+        y = X[y]
+    if weight is not None:
+        weights = X[weight]
+    if not hasattr(estimator, "feature_names_in_") and (learnt or weight is not None):
+        X = X[[name for name in X.columns if name not in learnt and name != weight]]
+    said = predicted(estimator, "predict", X)
+    truth, said, weights = base.compute(y, said, weights, traverse=False)
     check(np.asarray(truth))
     return np.asarray(truth), np.asarray(said), None if weights is None else np.asarray(weights)
 
@@ -360,11 +377,14 @@ SMALLER = "Give smaller partitions (rechunk, repartition), or workers with more 
 
 
 class TooLarge(NamedTuple):
-    """What is said where workers are lost: the name of a task, what was too large, what to do."""
+    """What is said where workers are lost: what they were at, what was too large, what to do."""
 
-    called: Callable[[Any], str]
+    called: str
     what: str
     advice: str
+
+
+PARTITION_TOO_LARGE = TooLarge("Some partitions", "a partition and what is made of it", SMALLER)
 
 
 def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
@@ -381,7 +401,7 @@ def _answers(sent: Parcel, load: Parcel, *values: Any) -> Any:
                 raise
             except Exception as error:  # whatever those raise who make it
                 what = f"{type(error).__name__}: {error}"
-                if isinstance(error, OSError):
+                if isinstance(error, FileNotFoundError):
                     what += ". Keep what it is made of in place until the fit has ended"
                 raise ValueError(f"{name} cannot be loaded: {what}") from error
             _release_unused()
@@ -400,20 +420,25 @@ def _release_unused() -> None:
         arrow.default_memory_pool().release_unused()
 
 
-def _waited(client: Any, tasks: dict[Any, Any], last: Any) -> Any:
+def _waited(client: Any, tasks: Any, keys: list[Any]) -> list[Any]:
     """Wait for what workers make of some tasks; look now and then whether they go on."""
-    wait = require("distributed", "dask", PURPOSE).wait
-    answer = client.get(tasks, last, sync=False)
+    if getattr(require("distributed.worker", "dask", PURPOSE).thread_state, "key", False):
+        found: list[Any] = client.get(tasks, keys)  # in a task: its thread does others meanwhile
+        return found
+    answers = client.get(tasks, keys, sync=False)
     before = None
     try:
-        while not answer.done():
-            try:
-                wait(answer, timeout=LOOK)
-            except TimeoutError:
-                before = _checked_workers(client.run_on_scheduler(_at_workers), before)
-        return answer.result()
+        for answer in answers:
+            # To gather raises the first error at once, and then nobody works on.
+            while not (answer.done() or any(one.status == "error" for one in answers)):
+                try:
+                    answer.exception(timeout=LOOK)
+                except TimeoutError:
+                    before = _checked_workers(client.run_on_scheduler(_at_workers), before)
+        return list(client.gather(answers))
     finally:
-        answer.release()
+        for answer in answers:
+            answer.release()
 
 
 def _at_workers(dask_scheduler: Any) -> list[tuple[str, int, str]]:
@@ -426,7 +451,7 @@ def _at_workers(dask_scheduler: Any) -> list[tuple[str, int, str]]:
 
 def _checked_workers(now: list[Any], before: list[Any] | None) -> list[Any]:
     """Refuse to wait for workers none of which goes on; tell if there are none."""
-    if not now:
+    if not now and before != now:
         LOG.warning("the cluster of Dask has no workers: the fit waits for one")
     still = all(status == "paused" and not n_tasks for status, n_tasks, _ in now)
     if now and still and now == before:
@@ -586,13 +611,28 @@ class DaskTasks:
 
     def _computed(self, tasks: dict[Any, Any], last: Any) -> Any:
         """Let a pass be done."""
-        too_large = TooLarge(self._called, "a partition and what is made of it", SMALLER)
+        return self.done(lambda: self.get(tasks, [last]), PARTITION_TOO_LARGE)[0]
 
-        def work() -> Any:
-            client = self._client
-            return self._get(tasks, last) if client is None else _waited(client, tasks, last)
+    def get(self, tasks: Any, keys: list[Any]) -> Sequence[Any]:
+        """Let tasks be done, as Dask asks of a scheduler; a cluster that cannot go on is told of.
 
-        return self.done(work, too_large)
+        Parameters
+        ----------
+        tasks : graph
+            The tasks.
+        keys : list
+            Those whose values are wanted.
+
+        Returns
+        -------
+        sequence
+            These values.
+        """
+        client = self._client
+        found: Sequence[Any] = (
+            self._get(tasks, keys) if client is None else _waited(client, tasks, keys)
+        )
+        return found
 
     def done(self, work: Callable[[], Any], too_large: TooLarge) -> Any:
         """Let a cluster do some work; what becomes of it is told.
@@ -617,9 +657,10 @@ class DaskTasks:
                 return work()
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
+                called = self._called(error.args[0]) or too_large.called
                 raise RuntimeError(
-                    f"{too_large.called(error.args[0])}: the workers that were at it were lost, "
-                    "one after another. Most often the memory of a worker is too small for "
+                    f"{called}: the workers that were at it were lost, one after another. "
+                    "Most often the memory of a worker is too small for "
                     f"{too_large.what}; its log tells. {too_large.advice}"
                 ) from error
             if client.status == "running":
@@ -627,12 +668,11 @@ class DaskTasks:
             raise ConnectionError(CLOSED) from error
         raise ConnectionError(CLOSED)
 
-    def _called(self, key: Any) -> str:
-        """Return what messages call the partitions of a task."""
-        number = key[1] if isinstance(key, tuple) and "obliqua-answer" in str(key[0]) else None
-        if number is None:
-            return "Some partitions"
-        names = [part.piece.name for part in self._loads[number][1].parts]
+    def _called(self, key: Any) -> str | None:
+        """Return what messages call the partitions of a task; None if it is none of a pass."""
+        if not (isinstance(key, tuple) and "obliqua-answer" in str(key[0])):
+            return None
+        names = [part.piece.name for part in self._loads[key[1]][1].parts]
         return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 

@@ -138,23 +138,23 @@ class Comparison(PartLook):
 
 
 def compared_in_files(
-    estimator: Any, X: Any, y: Any, weight: Any, check: Callable[[Any], None]
+    estimator: Any, X: Any, y: Any, weights: Any, check: Callable[[Any], None]
 ) -> tuple[AnyArray, AnyArray, AnyArray | None]:
     """Return what is true of rows in files, what is said of them, and their weights.
 
     Rows are read in parts. `check` refuses what cannot be true.
     """
-    call, table = _opened(estimator, X, "predict", *checked_names(y, weight))
+    call, table = _opened(estimator, X, "predict", *checked_names(y, weights))
     look = Comparison(call, check)
     parts = [TablePart(number, piece, ROWS) for number, piece in enumerate(table.pieces)]
     found = look.joined([look(part) for part in parts])
     if not found:
         raise ValueError("The table has no rows to predict for.")
-    truth, said, weights = zip(*found, strict=True)
+    truth, said, weighed = zip(*found, strict=True)
     return (
         np.concatenate(truth),
         np.concatenate(said),
-        None if weight is None else np.concatenate(weights),
+        None if weights is None else np.concatenate(weighed),
     )
 
 

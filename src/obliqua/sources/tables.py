@@ -5,8 +5,9 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -327,7 +328,7 @@ def _parquet_outline(path: str) -> tuple[Any, list[tuple[int, ...]], list[int], 
     try:
         with parquet.ParquetFile(path) as file:
             schema, about = file.schema_arrow, file.metadata
-    except PermissionError:
+    except (PermissionError, FileNotFoundError):
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise ValueError(
@@ -465,10 +466,12 @@ def _csv_files(
     pa: Any = require(*ARROW)
     first: tuple[str, Chosen, tuple[str, ...]] | None = None
     readable = {name: [pa.string()] for name in text}
-    odd: dict[str, str] = {}
+    odd: dict[str, OddCells] = {}
     for state in states:
         try:
             names = _narrow(state.path, readable, odd)
+        except (PermissionError, FileNotFoundError):
+            raise
         except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
             raise ValueError(
                 f"{state.path} cannot be read as CSV: {' '.join(str(error).split()).rstrip('.')}. "
@@ -484,17 +487,57 @@ def _csv_files(
     kinds = tuple(_kind(types[name], name, states[0].path) for name in chosen.features)
     known = tuple((name, types[name]) for name in chosen.columns)
     pieces = [CsvPiece(state, known, chosen) for state in states]
-    if weight in odd:
-        raise ValueError(f"sample_weight must hold numbers. {odd[weight]}")
-    odd = {name: said for name, said in odd.items() if name in chosen.columns}
+    told = {
+        name: f"The column {name!r} is text, as it holds {odd[name].first}, counted from 0, where "
+        "most cells are numbers. Write a number there, or nothing if it is missing."
+        for name, type_ in known
+        if name in odd and odd[name].n_texts and is_text(type_)
+    }
+    if weight in told:
+        raise ValueError(f"sample_weight must hold numbers. {told[weight]}")
     called = files_called([state.path for state in states])
-    return LargeTable(list(pieces), chosen.features, kinds, called, odd_cells=odd)
+    return LargeTable(list(pieces), chosen.features, kinds, called, odd_cells=told)
 
 
-def _narrow(path: str, readable: dict[str, list[Any]], odd: dict[str, str]) -> list[str]:
+@dataclass
+class OddCells:
+    """Of a column most of whose cells are numbers: how many there are, and which are text."""
+
+    n_cells: int = 0
+    n_texts: int = 0
+    first: str = ""
+
+    def few(self, column: Any, kinds: list[Any], path: str, first_row: int) -> bool:
+        """Count more cells; say whether those that are text are few among all so far."""
+        pa: Any = require(*ARROW)
+        self.n_cells += len(column) - column.null_count
+        if pa.float64() in kinds:  # which read all cells so far
+            return True
+        most = min(max(ODD_CELLS * self.n_cells // 100, 1), self.n_cells - 1)
+        found = list(islice(_texts(column), max(most - self.n_texts, 0) + 1))
+        if found and not self.n_texts:
+            self.first = f"{column[found[0]].as_py()!r} in row {first_row + found[0]} of {path}"
+        self.n_texts += len(found)
+        return not found or self.n_texts <= most
+
+
+def _texts(column: Any, first: int = 0) -> Iterator[int]:
+    """Yield the places of cells that are no numbers; of numbers, none is looked at alone."""
+    pa: Any = require(*ARROW)
+    if _reads(column, pa.float64()):
+        return
+    if len(column) == 1:
+        yield first
+        return
+    half = len(column) // 2
+    yield from _texts(column.slice(0, half), first)
+    yield from _texts(column.slice(half), first + half)
+
+
+def _narrow(path: str, readable: dict[str, list[Any]], odd: dict[str, OddCells]) -> list[str]:
     """Leave only the types of each column that read all of its cells, the narrowest first.
 
-    Returns the names of the columns. Notes in `odd` what makes text of numbers.
+    Returns the names of the columns. Leaves in `odd` those most of whose cells are numbers.
     """
     pa: Any = require(*ARROW)
     csv: Any = require("pyarrow.csv", *ARROW[1:])
@@ -506,35 +549,18 @@ def _narrow(path: str, readable: dict[str, list[Any]], odd: dict[str, str]) -> l
             f"it has several columns {twice[0]!r} in its first line. Give each a name of its own."
         )
     for name in names:
-        readable.setdefault(name, [pa.null(), pa.int64(), pa.bool_(), pa.float64(), pa.string()])
+        if name not in readable:
+            readable[name] = [pa.null(), pa.int64(), pa.bool_(), pa.float64(), pa.string()]
+            odd[name] = OddCells()
     n_rows = 0
     for rows in csv_batches(path, dict.fromkeys(names, pa.string()), names):
         for name in names:
-            before, readable[name] = readable[name], _that_read(rows.column(name), readable[name])
-            if len(readable[name]) == 1 and pa.float64() in before:
-                said = _odd_cell(rows.column(name), name, path, n_rows)
-                if said is not None:
-                    odd[name] = said
+            column = rows.column(name)
+            readable[name] = _that_read(column, readable[name])
+            if name in odd and not odd[name].few(column, readable[name], path, n_rows):
+                del odd[name]
         n_rows += rows.num_rows
     return names
-
-
-def _odd_cell(column: Any, name: str, path: str, first: int) -> str | None:
-    """Return what is said of the text that stands among the numbers of a column of text."""
-    pa: Any = require(*ARROW)
-    n_cells = len(column) - column.null_count
-    most = min(max(ODD_CELLS * n_cells // 100, 1), n_cells - 1)
-    texts: list[int] = []
-    for place in range(len(column)):
-        if not _reads(column.slice(place, 1), pa.float64()):
-            texts.append(place)
-        if len(texts) > most:
-            return None
-    return (
-        f"The column {name!r} is text, as it holds {column[texts[0]].as_py()!r} in row "
-        f"{first + texts[0]} of {path}, counted from 0, where most cells are numbers. Write a "
-        "number there, or nothing if it is missing."
-    )
 
 
 def _that_read(column: Any, kinds: list[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ TASKS_PER_THREAD = 4
 #: The share of a worker's memory that rows may take; as much again is needed to grow trees.
 SHARE_OF_WORKER = 0.25
 TOO_LARGE = TooLarge(
-    lambda key: "A task that grows trees",
+    "A task that grows trees",
     "the rows that trees draw, and for trees",
     "Give a smaller max_samples, or workers with more memory.",
 )
@@ -62,7 +62,7 @@ def grown_by_tasks(
             grow(sent, rules, begin, min(begin + size, end), directions)
             for begin in range(first, end, size)
         ]
-        found = run.done(lambda: dask.compute(*tasks), TOO_LARGE)
+        found = run.done(lambda: dask.compute(*tasks, scheduler=run.get), TOO_LARGE)
     trees: PackedTrees = found[0]
     for more in found[1:]:
         trees = trees.joined_to(more)
