@@ -355,6 +355,19 @@ def pause_from(client: Any, share: float) -> None:
     client.run(change)
 
 
+@contextmanager
+def paused(client: Any) -> Iterator[None]:
+    """Let all workers pause, for a minute at most: who waits for them would wait for ever."""
+    end = threading.Timer(60.0, pause_from, (client, 0.8))
+    end.start()
+    pause_from(client, 1e-6)
+    try:
+        yield
+    finally:
+        end.cancel()
+        pause_from(client, 0.8)
+
+
 def test_workers_that_are_paused(
     client: Any, frame: Any, files: str, monkeypatch: Any, caplog: Any
 ) -> None:
@@ -363,12 +376,9 @@ def test_workers_that_are_paused(
 
     model = CartClassifier(max_depth=2, pruning=None)
     lazy = dd.read_parquet(files)[[*FEATURES, "y"]]
-    pause_from(client, 1e-6)
-    try:
-        with pytest.raises(MemoryError, match=r"All workers of Dask are paused.* local_directory"):
-            model.fit(lazy, "y")
-    finally:
-        pause_from(client, 0.8)
+    said = r"All workers of Dask are paused.* local_directory"
+    with paused(client), pytest.raises(MemoryError, match=said):
+        model.fit(lazy, "y")
     assert not hasattr(model, "tree_")
     assert model.fit(lazy, "y").tree_ == clone(model).fit(frame[FEATURES], frame["y"]).tree_
     assert dask_source._checked_workers([], dask_source._checked_workers([], None)) == []
@@ -381,16 +391,16 @@ def test_workers_that_are_paused_while_trees_grow(
     monkeypatch.setattr(dask_source, "LOOK", 0.3)
     done = DaskTasks.done
 
+    def status(dask_worker: Any) -> str:
+        return str(dask_worker.status.name)
+
     def pausing(self: Any, work: Any, too_large: Any) -> Any:
         if too_large is not tree_tasks.TOO_LARGE:
             return done(self, work, too_large)
-        pause_from(client, 1e-6)
-        while set(client.run(lambda dask_worker: dask_worker.status.name).values()) != {"paused"}:
-            time.sleep(0.02)
-        try:
+        with paused(client):
+            while set(client.run(status).values()) != {"paused"}:
+                time.sleep(0.02)
             return done(self, work, too_large)
-        finally:
-            pause_from(client, 0.8)
 
     monkeypatch.setattr(DaskTasks, "done", pausing)
     forest = ObliqueForestClassifier(8, max_samples=200, random_state=0)
